@@ -36,7 +36,10 @@ func browserAddress(t *testing.T, c chromium) {
 	click(`[data-sort="name"]`)
 	want("and back", "?sort=-name", "fedcba")
 	click(`.chip[data-pressure="calm"]`)
-	want("the calm ones", "?pressure=calm&sort=-name", "eba")
+	want("the calm ones", "?pressure=calm&sort=-name", "ba")
+	if got := eval[string](b, `document.querySelector('.sums').innerText`); !strings.HasPrefix(got, "2 of 6 agents") {
+		t.Errorf("they are counted as %q", got)
+	}
 	click(`.chip[data-state="work"]`)
 	want("that work", "?state=work&pressure=calm&sort=-name", "ba")
 	click(`#group`)

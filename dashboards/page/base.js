@@ -23,7 +23,7 @@ const say = (text) => put($('#said'), text);
 
 // The reader's choice is in the address, so that it can be kept and passed on.
 const downFirst = ['ratio', 'used', 'compactions', 'seen', 'drift'];
-const chosen = { sort: 'order', down: false, find: '', pressure: '', state: '', client: '', group: false, compact: false, session: '' };
+const chosen = { sort: 'order', down: false, find: '', pressure: '', state: '', client: '', group: false, density: '', session: '' };
 const readAddress = () => {
   const query = new URLSearchParams(location.search), sort = query.get('sort') || '';
   const name = sort.replace(/^-/, '');
@@ -35,16 +35,20 @@ const readAddress = () => {
   chosen.state = query.get('state') || '';
   chosen.client = query.get('client') || '';
   chosen.group = query.get('group') === 'project';
-  chosen.compact = query.get('density') === 'compact';
+  const density = query.get('density') || kept('density');
+  chosen.density = ['compact', 'full'].includes(density) ? density : '';
   chosen.session = query.get('session') || '';
 };
+// Where there is little room rows are compact, unless the reader has chosen.
+const narrow = matchMedia('(max-width: 900px)');
+const compact = () => (chosen.density ? chosen.density === 'compact' : narrow.matches);
 const address = () => {
   const query = new URLSearchParams();
   if (root.dataset.view) query.set('prometheus', root.dataset.view);
   for (const name of ['session', 'find', 'state', 'pressure', 'client']) if (chosen[name]) query.set(name, chosen[name]);
   if (chosen.sort !== 'order' || chosen.down) query.set('sort', (chosen.down ? '-' : '') + chosen.sort);
   if (chosen.group) query.set('group', 'project');
-  if (chosen.compact) query.set('density', 'compact');
+  if (chosen.density && compact() !== narrow.matches) query.set('density', chosen.density);
   return location.pathname + (query.size ? '?' + query : '');
 };
 const writeAddress = () => {
@@ -60,6 +64,7 @@ const span = (seconds) => {
   return 'no time';
 };
 const ago = (seconds) => (seconds < 10 ? 'now' : span(seconds) + ' ago');
+const clock = (date) => date.toDateString().slice(4, 10) + ', ' + date.toTimeString().slice(0, 8);
 const age = (from) => {
   const now = Date.now() / 1000;
   for (const time of from.querySelectorAll('time[data-at]')) put(time, ago(now - time.dataset.at));

@@ -22,10 +22,10 @@ type Data struct {
 	State    string `json:"state"`
 	Client   string `json:"client"`
 	// Order sorts the rows by need, the least first. The columns sort by the others;
-	// Ratio and Used are thousandths, -1 while unknown.
+	// Ratio is in thousandths, -1 while unknown, Used in tokens.
 	Order       float64 `json:"order"`
 	Ratio       int     `json:"ratio"`
-	Used        int     `json:"used"`
+	Used        int64   `json:"used"`
 	Left        float64 `json:"left"`
 	Compactions int     `json:"compactions"`
 	Seen        int64   `json:"seen"`
@@ -44,7 +44,7 @@ func dataOf(s *api.Session) Data {
 		Client:      s.Client,
 		Order:       order(s),
 		Ratio:       -1,
-		Used:        -1,
+		Used:        tokens(s),
 		Left:        left(s),
 		Compactions: s.Compactions.Total(),
 		Seen:        seen(s),
@@ -63,9 +63,6 @@ func dataOf(s *api.Session) Data {
 	}, " "))
 	if s.PressureLevel != "" {
 		d.Ratio = int(min(value(s.Pressure), 1000) * 1000)
-	}
-	if share := Share(s); share >= 0 {
-		d.Used = int(share * 1000)
 	}
 	switch s.CrossCheck {
 	case "agrees":
@@ -90,7 +87,14 @@ func value[T any](p *T) (v T) {
 // name is what commands take.
 func name(s *api.Session) string { return cmp.Or(s.Name, s.Label, s.SessionID, s.ID) }
 
-func modelOf(s *api.Session) string { return tame(strings.TrimPrefix(s.Model, "claude-")) }
+// modelOf is the model without its maker and date.
+func modelOf(s *api.Session) string {
+	model := strings.TrimPrefix(s.Model, "claude-")
+	if i := strings.LastIndex(model, "-20"); i > 0 && i+len("-20251101") == len(model) {
+		model = model[:i]
+	}
+	return tame(model)
+}
 
 // tokens is the size of the context, 0 while unknown.
 func tokens(s *api.Session) int64 {

@@ -20,7 +20,7 @@ const isOpen = (agent) => chosen.session !== '' && (agent.id === chosen.session 
 // Which agents, and in which order.
 const fits = () => {
   const words = chosen.find.toLowerCase().split(/\s+/).filter(Boolean);
-  return (a) => (!chosen.pressure || a.pressure === chosen.pressure) && (!chosen.state || a.state === chosen.state) && (!chosen.client || a.client === chosen.client) && words.every((w) => a.find.includes(w));
+  return (a) => (!chosen.pressure || (a.pressure === chosen.pressure && a.state === 'work')) && (!chosen.state || a.state === chosen.state) && (!chosen.client || a.client === chosen.client) && words.every((w) => a.find.includes(w));
 };
 const compare = (a, b) => {
   const x = a[chosen.sort], y = b[chosen.sort];
@@ -53,6 +53,7 @@ const list = (apply) => {
   const filtered = chosen.find.trim() !== '' || chosen.pressure !== '' || chosen.state !== '' || chosen.client !== '';
   if (!chosenOnes.some((a) => a.key === current)) current = '';
   put($('#shown'), filtered ? chosenOnes.length + ' of ' + agents.size + ' agents shown' : '');
+  put($('.sums b', summary), (filtered ? chosenOnes.length + ' of ' : '') + agents.size);
   $('#none').hidden = chosenOnes.length > 0 || agents.size === 0;
   document.body.classList.toggle('bare', agents.size === 0);
   document.body.classList.toggle('grouped', chosen.group);
@@ -60,13 +61,16 @@ const list = (apply) => {
   table.classList.toggle('hosts', items.some((a) => a.host));
   wide = [...table.tHead.rows[0].cells].filter((cell) => cell.checkVisibility()).length;
   table.setAttribute('aria-rowcount', items.length + 1);
+  entitle();
+};
+const entitle = () => {
   const urgent = [0, 0];
   for (const a of agents.values()) {
     urgent[0] += a.state === 'waiting';
     urgent[1] += a.state === 'work' && a.pressure === 'imminent';
   }
   const words = [urgent[0] && urgent[0] + ' waiting', urgent[1] && urgent[1] + ' imminent'].filter(Boolean).join(', ');
-  document.title = (words ? '(' + words + ') ' : '') + 'sm';
+  document.title = document.body.matches('.stale') ? 'sm – not live' : (words ? '(' + words + ') ' : '') + 'sm';
 };
 
 // Where the items are.
@@ -226,7 +230,7 @@ body.addEventListener('focusin', (event) => {
 });
 addEventListener('scroll', () => draw(false), { passive: true });
 addEventListener('resize', () => {
-  measure();
+  density();
   arrange();
 });
 
@@ -256,8 +260,8 @@ const choose = (change) => {
 };
 const unfilter = () => choose({ find: '', pressure: '', state: '', client: '' });
 const density = () => {
-  document.body.classList.toggle('compact', chosen.compact);
-  $('#dense').setAttribute('aria-pressed', String(chosen.compact));
+  document.body.classList.toggle('compact', compact());
+  $('#dense').setAttribute('aria-pressed', String(compact()));
   measure();
 };
 

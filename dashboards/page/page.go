@@ -180,7 +180,7 @@ func newPair(name string, first any, second ...any) pair {
 // head is what is above the rows.
 type head struct {
 	*wire.List
-	Counts  map[string]int // of agents, by state and by pressure
+	Counts  map[string]int // of agents by state, and of those at work by pressure
 	Clients map[string]int // none where all are of one
 
 	// The rest is about a central server: its name, and why it has not answered since
@@ -196,7 +196,9 @@ func headOf(l *wire.List) head {
 	for i := range l.Agents {
 		s := &l.Agents[i].Session
 		d.Counts[stateOf(s)]++
-		d.Counts[cmp.Or(s.PressureLevel, "unknown")]++
+		if urgency.Of(s) == urgency.Works {
+			d.Counts[cmp.Or(s.PressureLevel, "unknown")]++
+		}
 		if s.Client != "" {
 			d.Clients[s.Client]++
 		}

@@ -3,7 +3,7 @@ let mark = root.dataset.mark, source = null, heard = Date.now(), tried = 0, gone
 
 document.addEventListener('mouseover', (event) => {
   const time = event.target.closest('time');
-  if (time) time.title = new Date(time.dateTime).toLocaleString();
+  if (time) time.title = clock(new Date(time.dateTime));
 });
 
 let place = 0; // where the list was scrolled to
@@ -57,6 +57,7 @@ const live = (on) => {
   sign.classList.toggle('off', !on);
   put(sign.lastElementChild, on ? 'live' : 'not live');
   document.body.classList.toggle('stale', !on);
+  entitle();
 };
 const alive = () => {
   heard = Date.now();
@@ -66,10 +67,10 @@ const alive = () => {
 };
 const lost = (runs) => {
   if (!gone) gone = heard;
-  const at = new Date(gone).toLocaleTimeString(), notice = $('#gone');
+  const at = clock(new Date(gone)), notice = $('#gone');
   put(notice, runs
     ? 'The observer runs, but has no news for this page: too many pages may be open. Close one; this page connects by itself. What follows is from ' + at + '.'
-    : 'The observer is gone. Last heard of at ' + at + ': what follows is from then. Start it again with sm observe; this page connects by itself.');
+    : 'The observer is gone. Its last answer was at ' + at + ': what follows is from then. Start it again with sm observe; this page connects by itself.');
   notice.hidden = false;
   live(false);
 };
@@ -126,6 +127,12 @@ document.addEventListener('click', (event) => {
     dense();
   } else if (hit.id === 'theme') {
     turn();
+  } else if (hit.id === 'menu') {
+    menu(!document.body.matches('.menu'));
+  } else if (hit.id === 'help') {
+    help.showModal();
+  } else if (hit.closest('#keys')) {
+    help.close();
   } else if (hit.closest('#held')) {
     arrange(true);
   } else if (hit.id === 'clear') {
@@ -150,6 +157,7 @@ find.addEventListener('input', () => choose({ find: find.value }));
 
 addEventListener('keydown', (event) => {
   if (event.metaKey || event.ctrlKey || event.altKey || event.isComposing) return;
+  if (help.open) return;
   const typing = event.target === find;
   const keys = {
     ArrowDown: () => move(1), ArrowUp: () => move(-1),
@@ -163,7 +171,7 @@ addEventListener('keydown', (event) => {
     const page = Math.max(1, Math.floor(innerHeight / stride) - 2);
     Object.assign(keys, {
       j: keys.ArrowDown, k: keys.ArrowUp, t: () => turn(), g: () => choose({ group: !chosen.group }), c: () => dense(),
-      o: () => arrange(true), '/': () => { find.focus(); find.select(); }, Home: () => move(-Infinity), End: () => move(Infinity),
+      o: () => arrange(true), '?': () => help.showModal(), '/': () => { menu(narrow.matches); find.focus(); find.select(); }, Home: () => move(-Infinity), End: () => move(Infinity),
     });
     if (document.activeElement === table || body.contains(document.activeElement)) Object.assign(keys, { PageDown: () => move(page), PageUp: () => move(-page) });
   } else if (typing) {
@@ -176,10 +184,18 @@ addEventListener('keydown', (event) => {
   act();
 });
 
+// On a narrow window most of the header is behind a button.
+const help = $('#keys');
+const menu = (open) => {
+  document.body.classList.toggle('menu', open);
+  $('#menu').setAttribute('aria-expanded', String(open));
+  arrange();
+};
+
 // Density, and light, dark, or as the system.
 const dense = () => {
-  chosen.compact = !chosen.compact;
-  keep('density', chosen.compact ? 'compact' : '');
+  chosen.density = compact() ? 'full' : 'compact';
+  keep('density', chosen.density);
   density();
   choose({});
 };
@@ -187,8 +203,7 @@ const themes = ['auto', 'light', 'dark'];
 const paint = (theme) => {
   if (theme === 'auto') delete root.dataset.theme;
   else root.dataset.theme = theme;
-  put($('#theme span'), theme);
-  $('#theme').setAttribute('aria-label', 'Theme: ' + theme);
+  put($('#theme'), 'theme: ' + theme);
 };
 const turn = () => {
   const next = themes[(themes.indexOf(root.dataset.theme || 'auto') + 1) % themes.length];
@@ -198,7 +213,6 @@ const turn = () => {
 paint(themes.includes(kept('theme')) ? kept('theme') : 'auto');
 
 readAddress();
-chosen.compact ||= kept('density') === 'compact';
 density();
 writeAddress();
 sortBy(chosen.sort, chosen.down);

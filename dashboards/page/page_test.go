@@ -72,7 +72,7 @@ func mark(at int64, kind, cause string, tokens int64) curve.Mark {
 
 func full() (*api.Session, *curve.History) {
 	s := &api.Session{}
-	err := json.Unmarshal([]byte(`{"id": "em", "name": "em", "project": "shop", "model": "claude-sonnet-4-5",
+	err := json.Unmarshal([]byte(`{"id": "em", "name": "em", "project": "shop", "model": "claude-sonnet-4-5-20250929",
 "parent_session_id": "lead", "enabled": true, "level": "critical", "pressure_level": "high",
 "compaction_threshold_source": "seen", "compaction_threshold_tokens": 167000, "tokens_used": 132000,
 "used_percentage": 66, "window_tokens": 200000, "window_source": "model", "compactions": {"auto": 2, "manual": 1},
@@ -263,7 +263,12 @@ func TestHead(t *testing.T) {
 	}
 	full.Agents[0].Client = "codex"
 	full.Head.Demo = true
-	full.Head.Today = api.Today{Tokens: 12_300_000, CostUSD: new(4.2)}
+	full.Head.NotWarned = true
+	full.Head.Today = api.Today{
+		Tokens:       12_300_000,
+		CostUSD:      new(4.2),
+		EstimatedUSD: new(12.3),
+	}
 	full.Head.RateLimits.FiveHour = &api.RateLimit{
 		UsedRatio: 0.84,
 		ResetsAt:  time.Unix(noon+3600, 0),

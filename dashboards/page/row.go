@@ -15,9 +15,9 @@ type row struct {
 }
 
 // noticed returns the threshold of a notice that the context has reached, 0 below the
-// first.
+// first and for a session without hooks.
 func noticed(s *api.Session) int64 {
-	if !s.Enabled || tokens(s) == 0 {
+	if !s.Enabled || tokens(s) == 0 || !s.HooksSeen && !s.NoticeHeard {
 		return 0
 	}
 	return map[string]int64{"warn": s.WarningTokens, "critical": s.CriticalTokens}[s.Level]

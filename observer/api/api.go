@@ -272,7 +272,7 @@ type Sessions struct {
 }
 
 // NotWarnedNotice is the line that page, top and status show while NotWarned is true.
-const NotWarnedNotice = "Agents are not warned: run sm install"
+const NotWarnedNotice = "Watching only: agents get no notices. sm install adds them."
 
 // RateLimits are how far an account has used its limits, each null while unknown.
 type RateLimits struct {
