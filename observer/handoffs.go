@@ -22,10 +22,24 @@ func (a *App) postHandoff(w http.ResponseWriter, r *http.Request) error {
 	if err != nil || in.Path == "" || in.Requester == "" {
 		return refuse(http.StatusBadRequest, hint)
 	}
-	line := a.line(r)
+	id, err := a.Handoff(r.Context(), r.PathValue("id"), in, a.line(r))
+	if err != nil {
+		return err
+	}
+	return writeJSON(w, http.StatusOK, api.Scheduled{Status: "scheduled", ID: id})
+}
+
+// Handoff schedules a handoff and returns its id once it is stored; line is the process that
+// asks, see requestHandoff.
+func (a *App) Handoff(
+	ctx context.Context,
+	agent string,
+	in api.NewHandoff,
+	line []fleet.Process,
+) (id string, err error) {
 	var x rotation.Rotation
-	err = a.ask(r.Context(), func(c *core) (err error) {
-		x, err = c.requestHandoff(r.PathValue("id"), in, line)
+	err = a.ask(ctx, func(c *core) (err error) {
+		x, err = c.requestHandoff(agent, in, line)
 		return err
 	})
 	if err == nil {
@@ -33,21 +47,15 @@ func (a *App) postHandoff(w http.ResponseWriter, r *http.Request) error {
 	}
 	if err != nil {
 		if !errors.Is(err, fleet.ErrUnknown) {
-			err = errors.Join(err, a.do(r.Context(), func(c *core) { c.rotations.Refuse() }))
+			err = errors.Join(err, a.do(ctx, func(c *core) { c.rotations.Refuse() }))
 		}
-		return err
+		return "", err
 	}
-	err = a.update(r.Context(), func(c *core) (err error) {
+	err = a.update(ctx, func(c *core) (err error) {
 		x, err = c.scheduleHandoff(x)
 		return err
 	})
-	if err != nil {
-		return err
-	}
-	return writeJSON(w, http.StatusOK, api.Scheduled{
-		Status: "scheduled",
-		ID:     x.ID,
-	})
+	return x.ID, err
 }
 
 // line is the process that asks with those that it descends from, the nearest first;
@@ -83,14 +91,31 @@ func (a *App) getRun(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return refuse(http.StatusUnprocessableEntity, err.Error())
 	}
-	line := a.line(r)
-	wait, cancel := context.WithTimeout(r.Context(), api.RunWait)
+	in, err := a.NextInstruction(r.Context(), r.PathValue("id"), asked, a.line(r))
+	if err != nil || in.Rotation == "" {
+		if err == nil {
+			writeRaw(w, nil)
+		}
+		return err
+	}
+	return writeJSON(w, http.StatusOK, in)
+}
+
+// NextInstruction waits for something to do for the run of an agent, without a rotation
+// where there is nothing; line is the process that asks.
+func (a *App) NextInstruction(
+	ctx context.Context,
+	id string,
+	asked api.Run,
+	line []fleet.Process,
+) (in api.Instruction, err error) {
+	wait, cancel := context.WithTimeout(ctx, api.RunWait)
 	defer cancel()
 	for first := true; ; first = false {
 		var agent string
 		var x run
-		err := a.change(r.Context(), func(c *core) (durable bool, err error) {
-			if agent, err = c.fleet.Agent(r.PathValue("id"), true); err != nil {
+		err := a.change(ctx, func(c *core) (durable bool, err error) {
+			if agent, err = c.fleet.Agent(id, true); err != nil {
 				return false, err
 			}
 			if first && c.foreignRun(agent, line) {
@@ -103,18 +128,15 @@ func (a *App) getRun(w http.ResponseWriter, r *http.Request) error {
 			return asked.Handled != "" &&
 				first, nil // the run forgets it once it has an answer
 		})
-		if err != nil {
-			return err
-		}
-		if x.order.Rotation != "" {
-			return writeJSON(w, http.StatusOK, x.order)
+		if err != nil || x.order.Rotation != "" {
+			return x.order, err
 		}
 		select {
 		case <-x.news:
 			continue
 		case <-wait.Done():
-			if r.Context().Err() != nil { // it has ended, unless it has asked again
-				return a.do(context.WithoutCancel(r.Context()), func(c *core) {
+			if ctx.Err() != nil { // it has ended, unless it has asked again
+				return in, a.do(context.WithoutCancel(ctx), func(c *core) {
 					if now := c.runOf(agent); now.polls == x.polls {
 						now.seen = time.Time{}
 					}
@@ -122,8 +144,7 @@ func (a *App) getRun(w http.ResponseWriter, r *http.Request) error {
 			}
 		case <-a.closing:
 		}
-		writeRaw(w, nil)
-		return nil
+		return in, nil
 	}
 }
 

@@ -20,12 +20,16 @@ import (
 // fleetAtWork is an observer of the simulated agents of a demo.
 func fleetAtWork(t *testing.T) *rig {
 	r := newWatched(t)
+	_, codex := demo.Dirs(r.dir)
+	r.o.Clients[0].Dirs = []string{codex}
+	r.o.Prices = demo.Load().Prices
+	noErrors(t, os.MkdirAll(codex, 0o700))
 	r.start()
 	ctx, cancel := context.WithCancel(t.Context())
-	player := demo.New(1, time.Now().Add(-demo.Past), r.projects, r.o.Logger)
+	player := demo.New(demo.Seed, time.Now(), r.dir, r.o.Logger)
 	var playing sync.WaitGroup
 	playing.Go(func() {
-		if err := player.Play(ctx, r.app, filepath.Join(r.dir, "staging")); err != nil {
+		if err := player.Play(ctx, r.app); err != nil {
 			t.Error(err)
 		}
 	})

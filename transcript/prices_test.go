@@ -4,23 +4,8 @@ import "testing"
 
 func TestPrices(t *testing.T) {
 	t.Parallel()
-	prices := Prices{
-		{Model: "claude", Input: 1},
-		{
-			Model:      "claude-opus",
-			Input:      5,
-			CacheWrite: 10,
-			CacheRead:  0.5,
-			Output:     25,
-		},
-		{Model: "claude-o", Input: 2},
-	}
-	used := Usage{
-		Input:         1_000_000,
-		CacheCreation: 200_000,
-		CacheRead:     4_000_000,
-		Output:        100_000,
-	}
+	prices := Prices{{"claude", 1, 0, 0, 0}, {"claude-opus", 5, 10, 0.5, 25}, {"claude-o", 2, 0, 0, 0}}
+	used := Usage{1e6, 2e5, 4e6, 1e5}
 	for model, want := range map[string]float64{
 		"claude-opus-4-8":   5 + 2 + 2 + 2.5,
 		"claude-sonnet-4-6": 1 + 0.2 + 4, // the cache costs the same as other input

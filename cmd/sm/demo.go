@@ -14,7 +14,7 @@ import (
 
 	"sm/cmd/internal/places"
 	"sm/cmd/sm/internal/config"
-	"sm/cmd/sm/internal/term"
+	"sm/handoff"
 	"sm/observer"
 	"sm/observer/api"
 	"sm/observer/demo"
@@ -51,20 +51,14 @@ func (env *environ) demo(cmd *cobra.Command, cfg *config.Config, dryRun bool) (e
 		}
 	}()
 	greeted := quiet(env.Stderr, &o)
-	if !term.IsTerminal(env.Stderr) {
-		o.Logger.Warn(demoNotice, "dir", dir, "socket", o.Socket)
-	}
 	ctx, cancel := context.WithCancelCause(cmd.Context())
-	past := time.Now().Add(-demo.Past)
-	player := demo.New(demo.Seed, past, cfg.Projects[0], o.Logger)
-	// So that all that has happened can appear at once.
-	staging := filepath.Join(dir, "past")
+	player := demo.New(demo.Seed, time.Now(), dir, o.Logger)
 	var failed error
 	var beside sync.WaitGroup
 	err = observer.Run(ctx, o, func(a *observer.App) {
 		beside.Go(func() { env.greet(ctx, a, o, greeted) })
 		beside.Go(func() {
-			failed = player.Play(ctx, a, staging)
+			failed = player.Play(ctx, a)
 			cancel(failed)
 		})
 	})
@@ -96,13 +90,22 @@ func (env *environ) demoOptions(
 	cfg.Metrics.WebConfigFile = ""
 	cfg.Alertmanager.URLs = nil
 	cfg.HTTP.WebhookTokenFile = ""
-	cfg.Projects = []string{filepath.Join(dir, "projects")}
+	claude, codex := demo.Dirs(dir)
+	cfg.Projects = []string{claude}
+	cast := demo.Load()
+	cfg.Cost.Prices = cast.Prices
 	cfg.State = filepath.Join(dir, "state")
 	cfg.Socket = socket
 	cfg.Handoff = config.Default().Handoff
 	cfg.Channels = nil
+	for _, name := range cast.Projects {
+		cfg.Channels = append(
+			cfg.Channels,
+			handoff.Channel{Name: name, Path: filepath.Join(dir, name)},
+		)
+	}
 	cfg.Operator = config.Config{}.Operator
-	if err := os.Mkdir(cfg.Projects[0], 0o700); err != nil {
+	if err := errors.Join(os.Mkdir(claude, 0o700), os.MkdirAll(codex, 0o700)); err != nil {
 		return o, err
 	}
 	if o, err = env.observerOptions(cfg, false); err != nil {
@@ -112,8 +115,8 @@ func (env *environ) demoOptions(
 	o.Terminal = nil
 	o.Enqueuer = nil
 	o.Ancestry = nil
-	o.Clients = clientTable(nil, cfg.Projects, nil)
-	o.Alive = func(int, string) bool { return false }
+	o.Clients = clientTable(nil, cfg.Projects, []string{codex})
+	o.Alive = func(int, string) bool { return true }
 	return o, nil
 }
 

@@ -14,6 +14,7 @@ import (
 // TestGreeting: three lines, and one is the address.
 func TestGreeting(t *testing.T) {
 	t.Parallel()
+	greeting := testEnv(nil).greeting
 	stats := &follow.Stats{}
 	stats.Files.Store(812)
 	addrs := []net.Addr{&net.UnixAddr{
@@ -57,5 +58,9 @@ func TestGreeting(t *testing.T) {
 		"http://127.0.0.1:8420 (or: sm open --socket /tmp/x/sm.sock)\nsm top --socket /tmp/x/sm.sock in another terminal\n"
 	if diff := cmp.Diff(want, greeting(addrs, o)); diff != "" {
 		t.Errorf("a demo (-want +got):\n%s", diff)
+	}
+	o.Socket = "/home/u/.local/state/sm/run/sm.sock"
+	if got := greeting(addrs, o); strings.Contains(got, "--socket") {
+		t.Errorf("a demo at the usual socket: %s", got)
 	}
 }

@@ -121,14 +121,16 @@ func (env *environ) greet(
 	o observer.Options,
 	greeted func(),
 ) {
-	if !term.IsTerminal(env.Stderr) {
+	wipe := func() {}
+	if term.IsTerminal(env.Stderr) {
+		wipe = term.ShowProgress(env.Stderr, progressText(o.Stats))
+	} else if !o.Demo {
 		return
 	}
-	wipe := term.ShowProgress(env.Stderr, progressText(o.Stats))
 	select {
 	case <-a.Ready():
 		wipe()
-		fmt.Fprint(env.Stderr, greeting(a.Addrs(), o))
+		fmt.Fprint(env.Stderr, env.greeting(a.Addrs(), o))
 		greeted()
 	case <-ctx.Done():
 		wipe()
@@ -136,7 +138,7 @@ func (env *environ) greet(
 }
 
 // greeting returns what is watched, and where to look at it.
-func greeting(addrs []net.Addr, o observer.Options) string {
+func (env *environ) greeting(addrs []net.Addr, o observer.Options) string {
 	socket := ""
 	what := fmt.Sprintf(
 		"Watching %d transcripts in %s",
@@ -144,7 +146,10 @@ func greeting(addrs []net.Addr, o observer.Options) string {
 		strings.Join(o.Watched(), ", "),
 	)
 	if o.Demo {
-		socket = " --socket " + o.Socket
+		usual, _ := config.Default().SocketPaths(env.Env)
+		if !slices.Contains(usual, o.Socket) {
+			socket = " --socket " + o.Socket
+		}
 		what = "Demo: all agents are simulated; Ctrl-C ends it"
 	}
 	if o.Stats.Files.Load() == 0 && !o.Demo {
@@ -161,17 +166,21 @@ func greeting(addrs []net.Addr, o observer.Options) string {
 }
 
 // quiet keeps from a terminal what the greeting shows: until it is there all
-// but warnings, and in a demo all but errors. The returned function ends that.
+// but warnings. In a demo it keeps all but errors from a terminal for good, and all but
+// warnings from elsewhere. The returned function ends that.
 func quiet(stderr io.Writer, o *observer.Options) (end func()) {
 	usual := o.Level.Level()
-	if !term.IsTerminal(stderr) || usual < slog.LevelInfo {
-		return func() {}
-	}
-	if o.Demo {
-		o.Level.Set(slog.LevelError)
+	terminal := term.IsTerminal(stderr)
+	if !terminal && !o.Demo || usual < slog.LevelInfo {
 		return func() {}
 	}
 	o.Level.Set(max(usual, slog.LevelWarn))
+	if o.Demo {
+		if terminal {
+			o.Level.Set(slog.LevelError)
+		}
+		return func() {}
+	}
 	return func() { o.Level.Set(usual) }
 }
 

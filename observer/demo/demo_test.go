@@ -3,108 +3,95 @@ package demo
 import (
 	"context"
 	"log/slog"
-	"os"
-	"path/filepath"
 	"slices"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
 
+	"sm/handoff"
+	"sm/observer/api"
 	"sm/observer/fleet"
 	"sm/observer/history"
 	"sm/transcript"
 	"sm/transcript/claude/hook"
 	"sm/transcript/clients/clientstest"
+	"sm/transcript/wording"
 )
 
-// scriptUntil is what happens in a demo from its start until a time after that.
-func scriptUntil(start time.Time, d time.Duration) (events []event) {
-	f := newScript(Seed, start)
-	for f.peek().Before(start.Add(d)) {
+// seen is when the demo of these tests begins.
+var seen = time.Date(2026, 5, 1, 12, 0, 0, 0, time.UTC)
+
+// scriptUntil is what happens in a demo until a time after its beginning.
+func scriptUntil(d time.Duration) (events []event) {
+	f := newScript(Seed, seen)
+	for f.peek().Before(seen.Add(d)) {
 		events = append(events, f.next())
 	}
 	return events
 }
 
-// TestScript: the script is the same each time, runs in order, is never still
-// for long, and somebody compacts in the first minute that is seen.
+// TestScript: the script is the same each time, runs in order and is never still for long. In
+// the first minute an agent compacts and another hands over, and all the time one waits for a
+// person. In an hour none compacts in a storm.
 func TestScript(t *testing.T) {
 	t.Parallel()
-	start := time.Date(2026, 5, 1, 12, 0, 0, 0, time.UTC)
-	events := scriptUntil(start, Past+3*time.Minute)
-	if diff := cmp.Diff(events, scriptUntil(start, Past+3*time.Minute)); diff != "" {
+	events := scriptUntil(time.Hour)
+	if diff := cmp.Diff(events, scriptUntil(time.Hour)); diff != "" {
 		t.Errorf("another time (-first +second):\n%s", diff)
 	}
-	seen := start.Add(Past)
-	last := seen
-	longest := time.Duration(0)
 	kinds := map[kind]int{}
-	sessions := map[string]int{}
-	compacts := time.Duration(0)
+	early := map[kind]int{}           // of the first minute
+	compacts := map[int][]time.Time{} // automatically
+	waits := map[int]bool{}           // agents with an open dialog
 	for i, e := range events {
 		if i > 0 && e.At.Before(events[i-1].At) {
 			t.Errorf("event %d is older than the one before", i)
 		}
 		kinds[e.Kind]++
-		if seat, ok := sessions[e.Session]; ok && seat != e.Agent {
-			t.Errorf("session %s is of two agents", e.Session)
-		}
-		sessions[e.Session] = e.Agent
-		if e.At.Before(seen) {
-			continue
-		}
-		longest = max(longest, e.At.Sub(last))
-		last = e.At
-		if e.Kind == kindCompacted && compacts == 0 {
-			compacts = e.At.Sub(seen)
-		}
-	}
-	if longest > 2*time.Second {
-		t.Errorf("nothing happens for %v", longest)
-	}
-	if compacts == 0 || compacts > time.Minute {
-		t.Errorf("the first compaction comes after %v", compacts)
-	}
-	waits := map[int]bool{} // agents with an open dialog
-	for _, e := range events {
 		if delete(waits, e.Agent); e.Kind == kindAsk {
 			waits[e.Agent] = true
 		}
-		if e.At.After(seen) && e.At.Before(seen.Add(time.Minute)) && len(waits) == 0 {
-			t.Errorf("nobody waits for a person %v after the start", e.At.Sub(seen))
+		if e.Kind == kindCompacted && e.Trigger == "auto" {
+			times := append(compacts[e.Agent], e.At)
+			if n := len(times); n > 2 && e.At.Sub(times[n-3]) < 30*time.Minute {
+				t.Errorf("agent %d compacts in a storm: %v", e.Agent, times)
+			}
+			compacts[e.Agent] = times
+		}
+		switch d := e.At.Sub(seen); {
+		case d < 0:
+			continue
+		case d < time.Minute:
+			early[e.Kind]++
+			if len(waits) == 0 {
+				t.Errorf("nobody waits for a person %v after the start", d)
+			}
+		}
+		if still := e.At.Sub(events[i-1].At); still > 8*time.Second {
+			t.Errorf("nothing happens for %v", still)
 		}
 	}
-	for kind := kindPrompt; kind <= kindAsk; kind++ {
+	if early[kindCompacted] == 0 || early[kindRestart] == 0 {
+		t.Errorf("in the first minute: %v", early)
+	}
+	for _, kind := range []kind{kindCompacting, kindClear, kindSubagent, kindHandoff, kindEnd} {
 		if kinds[kind] == 0 {
-			t.Errorf("kind %d never happens", kind)
+			t.Errorf("%s never happens", kind)
 		}
 	}
-	if a, b := newScript(1, start), newScript(2, start); a.next() == b.next() {
+	if a, b := newScript(1, seen), newScript(2, seen); a.next() == b.next() {
 		t.Error("another seed changes nothing")
 	}
 }
 
-// summary is the script's figures of a session.
-type summary struct {
-	Project          string
-	Context          int64
-	ContextKnown     bool
-	Peak             int64
-	Turns, Messages  int
-	Auto, Manual     int // compactions
-	SubagentMessages int
-	Others           int // compactions of unknown trigger, or inherited ones
-	Bad              int64
-}
-
 // expected adds up a script.
-func expected(events []event) map[string]*summary {
-	sessions := map[string]*summary{}
+func expected(events []event) map[string]*transcript.Session {
+	sessions := map[string]*transcript.Session{}
 	for _, e := range events {
 		s := sessions[e.Session]
 		if s == nil {
-			s = &summary{Project: "demo"}
+			s = &transcript.Session{Model: Load().Agents[e.Agent].Model}
 			sessions[e.Session] = s
 		}
 		switch e.Kind {
@@ -112,53 +99,43 @@ func expected(events []event) map[string]*summary {
 			s.Turns++
 		case kindReply:
 			s.Messages++
-			s.Context, s.ContextKnown, s.Peak = e.Context, true, max(s.Peak, e.Context)
+			s.Tokens = s.Tokens.Plus(e.Usage())
+			s.Reading.Tokens = e.Context
+			s.Peak = max(s.Peak, e.Context)
 		case kindCompacted:
-			s.Context = 0
-			s.ContextKnown = false
-			if e.Trigger == "auto" {
-				s.Auto++
-			} else {
-				s.Manual++
-			}
+			s.Compactions[map[string]transcript.Trigger{"auto": transcript.Auto, "manual": transcript.Manual}[e.Trigger]]++
 		case kindSubagent:
-			s.SubagentMessages++
+			s.SideMessages++
+			s.SideTokens = s.SideTokens.Plus(e.Usage())
 		}
 	}
 	return sessions
 }
 
 // found reads transcripts as sm scan does.
-func found(t *testing.T, dir string) map[string]*summary {
+func found(t *testing.T, dirs ...string) map[string]*transcript.Session {
 	t.Helper()
 	f := fleet.New(fleet.Options{Clients: clientstest.Table()}, fleet.Stored{})
 	err := history.Transcripts(t.Context(), history.Options{
 		Clients: clientstest.Table(),
 		Logger:  slog.New(slog.DiscardHandler),
-	}, []string{dir}, func(c transcript.Change) { f.Apply(c) })
+	}, dirs, func(c transcript.Change) { f.Apply(c) })
 	if err != nil {
 		t.Fatal(err)
 	}
 	f.Settle(time.Now())
-	sessions := map[string]*summary{}
+	sessions := map[string]*transcript.Session{}
 	for _, v := range f.Views(time.Now()) {
-		tokens, known := v.Context()
-		s := &summary{
-			Project:          v.Project,
-			ContextKnown:     known,
-			Peak:             v.Peak,
-			Turns:            v.Turns,
-			Messages:         v.Messages,
-			SubagentMessages: v.SideMessages,
-			Bad:              v.Bad,
-			Others:           v.Inherited[0] + v.Inherited[1] + v.Inherited[2],
+		if v.Bad > 0 || v.Title == "" {
+			t.Errorf("%s: %d bad lines, title %q", v.Path, v.Bad, v.Title)
 		}
-		if known {
-			s.Context = tokens
+		s := &transcript.Session{
+			Model: v.Model,
+			Peak:  v.Peak,
+			Turns: v.Turns,
+			Sums:  v.Sums,
 		}
-		s.Auto = v.Compactions[transcript.Auto]
-		s.Manual = v.Compactions[transcript.Manual]
-		s.Others += v.Compactions[transcript.Unknown]
+		s.Reading.Tokens = v.Reading.Tokens
 		sessions[v.SessionID] = s
 	}
 	return sessions
@@ -168,8 +145,8 @@ func found(t *testing.T, dir string) map[string]*summary {
 type recorder struct {
 	events []string
 	bills  map[string]float64 // by session
-	used   float64            // of the limit of five hours
-	odd    int                // reports by which a total has not grown, or a limit is used less
+	odd    int                // reports by which a total has not grown
+	asked  int                // handoffs
 }
 
 func (h *recorder) Ready() <-chan struct{} { return nil }
@@ -186,14 +163,28 @@ func (h *recorder) Hook(_ context.Context, p *hook.Payload) (hook.Answer, error)
 }
 
 func (h *recorder) Status(_ context.Context, s *hook.Status) error {
-	if bill := h.bills[s.SessionID]; s.Cost.TotalUSD.Value <= bill ||
-		s.RateLimits.FiveHour.UsedPercentage.Value < h.used ||
-		s.RateLimits.SevenDay.UsedPercentage.Value > 100 {
+	if h.bills[s.SessionID] > s.Cost.TotalUSD.Value {
 		h.odd++
 	}
 	h.bills[s.SessionID] = s.Cost.TotalUSD.Value
-	h.used = s.RateLimits.FiveHour.UsedPercentage.Value
 	return nil
+}
+
+func (h *recorder) Handoff(
+	_ context.Context,
+	_ string,
+	in api.NewHandoff,
+	_ []fleet.Process,
+) (string, error) {
+	_, err := handoff.Examine(in.Path, time.Time{}, 0)
+	h.asked++
+	return "ro-1", err
+}
+
+func (h *recorder) NextInstruction(
+	context.Context, string, api.Run, []fleet.Process,
+) (api.Instruction, error) {
+	return api.Instruction{Rotation: "ro-1", Prompt: wording.Resume("/handoff.md")}, nil
 }
 
 // TestTranscripts: a demo's transcripts hold what the script says has happened,
@@ -201,16 +192,12 @@ func (h *recorder) Status(_ context.Context, s *hook.Status) error {
 func TestTranscripts(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	start := time.Date(2026, 5, 1, 12, 0, 0, 0, time.UTC)
-	seen := start.Add(Past)
-	end := start.Add(Past + 10*time.Minute)
-	p := New(Seed, start, filepath.Join(dir, "projects"), slog.New(slog.DiscardHandler))
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	p := New(Seed, seen, dir, slog.New(slog.DiscardHandler))
 	hooks := &recorder{bills: map[string]float64{}}
-	if err := os.Mkdir(filepath.Join(dir, "projects"), 0o700); err != nil {
-		t.Fatal(err)
-	}
 	p.observer = hooks
-	if err := p.writeHistory(t.Context(), seen, filepath.Join(dir, "past")); err != nil {
+	if err := p.writeHistory(ctx, seen); err != nil {
 		t.Fatal(err)
 	}
 	if i := slices.IndexFunc(hooks.events, func(e string) bool {
@@ -219,19 +206,21 @@ func TestTranscripts(t *testing.T) {
 	}); i >= 0 {
 		t.Errorf("the past calls the hook %s", hooks.events[i])
 	}
-	for p.script.peek().Before(end) {
-		if err := p.act(t.Context(), p.script.next()); err != nil {
+	go p.supervise(ctx, "billing")
+	for p.script.peek().Before(seen.Add(13 * time.Minute)) {
+		if err := p.act(ctx, p.script.next()); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if len(hooks.bills) < 10 || hooks.odd > 0 {
-		t.Errorf("status lines of %d sessions, %d of them odd", len(hooks.bills), hooks.odd)
+	if len(hooks.bills) < 10 || hooks.odd > 0 || hooks.asked == 0 {
+		t.Errorf("status lines of %d sessions, %d of them odd; %d handoffs", len(hooks.bills), hooks.odd, hooks.asked)
 	}
 	for _, event := range []string{
 		"SessionEnd(clear)",
 		"SessionStart(clear)",
 		"SessionStart(compact)",
 		"PreCompact()",
+		"PostCompact()",
 		"UserPromptSubmit()",
 		"PostToolUse()",
 		"Stop()",
@@ -241,10 +230,8 @@ func TestTranscripts(t *testing.T) {
 			t.Errorf("hook %s is never called", event)
 		}
 	}
-	if diff := cmp.Diff(
-		expected(scriptUntil(start, Past+10*time.Minute)),
-		found(t, filepath.Join(dir, "projects")),
-	); diff != "" {
+	claude, codex := Dirs(dir)
+	if diff := cmp.Diff(expected(scriptUntil(13*time.Minute)), found(t, claude, codex)); diff != "" {
 		t.Errorf("(-script +transcripts):\n%s", diff)
 	}
 }

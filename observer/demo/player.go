@@ -1,72 +1,119 @@
 package demo
 
 import (
+	"bytes"
 	"cmp"
 	"context"
+	_ "embed"
+	"encoding/json"
 	"fmt"
 	"log/slog"
-	"math"
+	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
+	"text/template"
 	"time"
 
+	"sm/observer/api"
+	"sm/observer/fleet"
+	"sm/transcript"
 	"sm/transcript/claude/hook"
 )
 
-// An Observer is what the player needs of one: the hooks and status lines of
-// the agents, and when it can take them.
+// An Observer is what the player needs of one: what agents and their clients call, and when
+// it can take that.
 type Observer interface {
 	// Ready is closed once hooks are taken.
 	Ready() <-chan struct{}
 	Hook(ctx context.Context, p *hook.Payload) (hook.Answer, error)
 	Status(ctx context.Context, s *hook.Status) error
+	Handoff(ctx context.Context, agent string, in api.NewHandoff, line []fleet.Process) (string, error)
+	NextInstruction(
+		ctx context.Context,
+		agent string,
+		r api.Run,
+		line []fleet.Process,
+	) (api.Instruction, error)
 }
 
 // A Player acts a script out: it writes the transcripts and calls the hooks.
 type Player struct {
 	observer Observer
 	script   script
-	dir      string // of the transcripts
-	past     bool   // what happens was before now
-	log      *slog.Logger
+	prices   transcript.Prices
+	dir      string
+	records  *template.Template
+	// past has the transcripts of what happened before now; nil from then on.
+	past map[string]*past
+	log  *slog.Logger
 	// parents is when agents begin to name their parent, which gets no notices
 	// of earlier events.
 	parents time.Time
-	// bills is what the sessions have cost since the demo began, in US dollars,
-	// limits how the account's limits are used.
-	bills  map[string]float64
-	limits hook.RateLimits
+	// orders are the instructions for the sm run of an agent that hands over.
+	orders chan api.Instruction
 }
 
-// New returns a player whose script begins at start. Its transcripts go into a
-// folder below projects.
-func New(seed uint64, start time.Time, projects string, log *slog.Logger) *Player {
+// past is a transcript before the demo, with the time of its newest record.
+type past struct {
+	text []byte
+	at   time.Time
+}
+
+//go:embed records.tmpl
+var records string
+
+//go:embed handoff.md
+var document []byte
+
+// New returns a player of what is seen from a time on. In the folder dir are the projects of
+// the agents, and the transcripts: see [Dirs].
+func New(seed uint64, seen time.Time, dir string, log *slog.Logger) *Player {
 	p := &Player{
-		script: newScript(seed, start),
-		dir:    filepath.Join(projects, "-demo"),
+		script: newScript(seed, seen),
+		prices: Load().Prices,
+		dir:    dir,
+		past:   map[string]*past{},
 		log:    log,
-		bills:  map[string]float64{},
+		orders: make(chan api.Instruction),
 	}
-	p.limits.FiveHour = limit(38, start.Add(Past+160*time.Minute))
-	p.limits.SevenDay = limit(61, start.Add(Past+77*time.Hour))
+	rng := rand.New(rand.NewPCG(seed, 1<<32))
+	p.records = template.Must(template.New("").Funcs(template.FuncMap{
+		"uuid": func() string { return newUUID(rng) },
+		"json": func(text string) string {
+			b, _ := json.Marshal(text) // any string can be encoded
+			return string(b)
+		},
+		"stamp": func(t time.Time) string { return t.UTC().Format("2006-01-02T15:04:05.000Z") },
+	}).Parse(records))
 	return p
 }
 
-// Play runs until ctx ends: past events at once, later ones in their time. The past
-// transcripts are first written to the folder staging, which is on the same file
-// system and does not exist yet. The error means that a transcript could not be
-// written.
-func (p *Player) Play(ctx context.Context, a Observer, staging string) error {
+// Dirs are the folders of the transcripts of Claude Code and of Codex in that of a demo.
+func Dirs(dir string) (claude, codex string) {
+	return filepath.Join(dir, "projects"), filepath.Join(dir, "codex", "sessions")
+}
+
+// Play runs until ctx ends: past events at once, later ones in their time. The error means
+// that a transcript could not be written.
+func (p *Player) Play(ctx context.Context, a Observer) error {
 	p.observer = a
 	select {
 	case <-a.Ready():
 	case <-ctx.Done():
 		return nil
 	}
+	var beside sync.WaitGroup
+	defer beside.Wait()
 	now := time.Now()
 	p.parents = now.Add(settleTime)
-	err := p.writeHistory(ctx, now, staging)
+	err := p.writeHistory(ctx, now)
+	for _, s := range p.script {
+		if s.Hands > 0 {
+			beside.Go(func() { p.supervise(ctx, s.ID) })
+		}
+	}
 	for err == nil {
 		select {
 		case <-time.After(time.Until(p.script.peek())):
@@ -81,167 +128,243 @@ func (p *Player) Play(ctx context.Context, a Observer, staging string) error {
 // settleTime is how long the observer may take to read what happened before the demo.
 const settleTime = 2 * time.Second
 
-// writeHistory writes what happened before now into a folder, which then
-// becomes that of the transcripts: an observer that saw it grow would take
-// agents that rest for ones at work. Agents are named before, or they would be
-// called by their sessions; all other hooks would be about the past.
-func (p *Player) writeHistory(ctx context.Context, now time.Time, staging string) error {
-	dir := p.dir
-	p.dir = staging
-	p.past = true
-	for _, s := range p.script {
-		e := event{At: now.Add(-Past), Agent: s.index, Session: s.session}
-		p.call(ctx, e, hook.Payload{Event: hook.SessionStart, Source: "startup"})
+// supervise is the sm run of an agent.
+func (p *Player) supervise(ctx context.Context, agent string) {
+	run := api.Run{RestartsLeft: 10, CanRestart: true}
+	for ctx.Err() == nil {
+		in, err := p.observer.NextInstruction(ctx, agent, run, nil)
+		if run.Handled = ""; err != nil || in.Rotation == "" {
+			continue
+		}
+		select {
+		case p.orders <- in:
+			run.Handled = in.Rotation
+			run.Outcome = api.OutcomeRestarted
+		case <-ctx.Done():
+		}
 	}
-	asks := map[int]event{} // dialogs that are open, by agent
+}
+
+// writeHistory writes what happened before now, each transcript as a whole: an observer that
+// saw it grow would take agents that rest for ones at work. Sessions begin by hooks, or their
+// agents would be called by them; all other hooks would be about the past.
+func (p *Player) writeHistory(ctx context.Context, now time.Time) error {
+	for _, s := range p.script {
+		if err := os.MkdirAll(p.folder(s), 0o700); err != nil {
+			return err
+		}
+		p.call(ctx, event{
+			At:      s.began,
+			Kind:    "begin.hook",
+			Agent:   s.index,
+			Session: s.session,
+		})
+	}
+	latest := map[int]event{}
+	replies := map[int]event{}
 	for p.script.peek().Before(now) {
 		e := p.script.next()
-		if delete(asks, e.Agent); e.Kind == kindAsk {
-			asks[e.Agent] = e
+		latest[e.Agent] = e
+		if e.Kind == kindReply {
+			replies[e.Agent] = e
 		}
 		if err := p.act(ctx, e); err != nil {
 			return err
 		}
 	}
-	p.dir = dir
-	p.past = false
-	err := os.Rename(staging, dir)
-	for _, e := range asks {
-		p.call(ctx, e, hookOf(e))
+	staged := p.past
+	p.past = nil
+	whole := filepath.Join(p.dir, "past")
+	for path, x := range staged {
+		if err := cmp.Or(
+			os.MkdirAll(filepath.Dir(path), 0o700),
+			os.WriteFile(whole, x.text, 0o600),
+			os.Chtimes(whole, x.at, x.at),
+			os.Rename(whole, path),
+		); err != nil {
+			return err
+		}
 	}
-	return err
+	for i, e := range latest {
+		p.report(ctx, replies[i])
+		if e.Kind == kindAsk { // the dialog is open
+			e.Kind += ".hook"
+			p.call(ctx, e)
+		}
+	}
+	return nil
 }
 
 // act carries out one event. An agent writes the answer to its hook into its
 // transcript, as the client does. In the past only sessions begin by hooks.
 func (p *Player) act(ctx context.Context, e event) error {
-	if e.Kind == kindClear {
-		if !p.past {
-			before := e
-			before.Session = e.Before
-			p.call(ctx, before, hook.Payload{Event: hook.SessionEnd, Reason: "clear"})
+	s := p.script[e.Agent]
+	now := p.past == nil
+	switch e.Kind {
+	case kindHandoff:
+		if now {
+			return p.handOff(ctx, s)
 		}
-		p.call(ctx, e, hook.Payload{Event: hook.SessionStart, Source: "clear"})
+	case kindRestart, kindClear:
+		p.leave(ctx, s, e)
+	case kindPrompt:
+		e.Text = cmp.Or(s.resume, e.Text)
+		s.resume = ""
+	case kindReply, kindSubagent:
+		usd, _ := p.prices.Cost(s.Model, e.Usage())
+		s.Bill += usd
 	}
-	scribe := p.script[e.Agent].scribe
-	subagent, lines := scribe.lines(e)
-	if err := p.write(e, subagent, lines); err != nil || p.past {
+	if err := p.write(e); err != nil || !now || e.Before != "" {
 		return err
 	}
 	if e.Kind == kindReply || e.Kind == kindSubagent {
 		p.report(ctx, e)
 	}
-	payload := hookOf(e)
-	if payload.Event == "" {
+	hook := e
+	hook.Kind += ".hook"
+	e.Text = p.call(ctx, hook)
+	if e.Text == "" {
 		return nil
 	}
-	answer := p.call(ctx, e, payload)
-	if answer == "" {
-		return nil
-	}
-	return p.write(e, "", scribe.heard(e, string(payload.Event), answer))
+	e.At = e.At.Add(time.Millisecond)
+	e.Kind = kindHeard
+	return p.write(e)
 }
 
-// hookOf is the hook that a client calls after an event, without an event for none.
-func hookOf(e event) hook.Payload {
-	return map[kind]hook.Payload{
-		kindPrompt:     {Event: hook.UserPromptSubmit, Prompt: madeUpText},
-		kindToolResult: {Event: hook.PostToolUse, ToolName: "Bash"},
-		kindTurnEnd:    {Event: hook.Stop},
-		kindCompacting: {Event: hook.PreCompact, Trigger: e.Trigger},
-		kindCompacted:  {Event: hook.SessionStart, Source: "compact"},
-		kindAsk: {
-			Event:            hook.Notification,
-			NotificationType: "permission_prompt",
-			Message:          "Claude needs your permission to use Bash",
-		},
-	}[e.Kind]
-}
-
-// call calls a hook of an event's agent and returns the answer, which may be empty.
-func (p *Player) call(ctx context.Context, e event, payload hook.Payload) (heard string) {
-	payload.SessionID = e.Session
-	payload.CWD = folder
-	payload.TranscriptPath = p.path(e.Session, "")
-	payload.SM = p.origin(e)
-	if lead := p.script[0].Name; lead != payload.SM.Agent && e.At.After(p.parents) {
-		payload.SM.Parent = lead
-	}
-	answer, err := p.observer.Hook(ctx, &payload)
-	if err != nil && ctx.Err() == nil {
-		p.log.Debug(
-			"a hook of the demo",
-			"event", payload.Event,
-			"agent", payload.SM.Agent,
-			"err", err,
+// handOff writes an agent's document and asks for the handoff, as sm handoff does.
+func (p *Player) handOff(ctx context.Context, s *agent) error {
+	path := filepath.Join(p.folder(s), "handoff.md")
+	err := os.WriteFile(path, document, 0o600)
+	if err == nil {
+		_, refused := p.observer.Handoff(
+			ctx,
+			s.ID,
+			api.NewHandoff{Requester: s.ID, Path: path},
+			nil,
 		)
+		p.debug(s, refused)
 	}
+	return err
+}
+
+// leave ends a session and begins the next one: after a handoff once the observer asks for
+// that.
+func (p *Player) leave(ctx context.Context, s *agent, e event) {
+	s.Bill = 0
+	if p.past == nil {
+		left := e
+		left.Kind = "left.hook"
+		left.Session = e.Before
+		p.call(ctx, left)
+		if e.Kind == kindRestart {
+			select {
+			case in := <-p.orders:
+				s.resume = in.Prompt
+			case <-time.After(handsWithin):
+			case <-ctx.Done():
+			}
+		}
+	}
+	e.Kind += ".hook"
+	p.call(ctx, e)
+}
+
+// call calls a hook and returns the answer, which may be empty.
+func (p *Player) call(ctx context.Context, e event) (heard string) {
+	text := p.render(e)
+	if text == nil {
+		return ""
+	}
+	payload, err := hook.Decode(text)
+	var answer hook.Answer
+	if err == nil {
+		answer, err = p.observer.Hook(ctx, &payload)
+	}
+	p.debug(p.script[e.Agent], err)
 	return answer.Context
 }
 
-func (p *Player) origin(e event) hook.Origin {
-	name := p.script[e.Agent].Name
-	return hook.Origin{
-		Agent:    name,
-		Name:     name,
-		Provider: "claude",
-		At:       e.At,
-	}
-}
-
-func known[T comparable](v T) hook.Figure[T] { return hook.Figure[T]{Value: v, Known: true} }
-
-func limit(percent float64, resets time.Time) hook.RateLimit {
-	return hook.RateLimit{UsedPercentage: known(percent), ResetsAt: known(resets.Unix())}
-}
-
-// report is the cost and the limits in the status line of an event's agent.
-// The prices are made up, as all else.
+// report is the status line after a reply, if the client has one.
 func (p *Player) report(ctx context.Context, e event) {
-	usd := (float64(e.Context)*0.3 + float64(e.Output)*15) / 1e6
-	p.bills[e.Session] += usd
-	for limit, share := range map[*hook.RateLimit]float64{
-		&p.limits.FiveHour: 40,
-		&p.limits.SevenDay: 900,
-	} {
-		limit.UsedPercentage.Value = min(97, limit.UsedPercentage.Value+usd/share)
+	s := p.script[e.Agent]
+	if s.Client != "" {
+		return
 	}
-	model := p.script[e.Agent].Model
-	status := hook.Status{
-		SessionID:      e.Session,
-		TranscriptPath: p.path(e.Session, ""),
-		CWD:            folder,
-		Version:        clientVersion,
-		Model:          model,
-		Cost:           hook.Cost{TotalUSD: known(p.bills[e.Session])},
-		RateLimits:     p.limits,
-		SM:             p.origin(e),
+	status, err := hook.DecodeStatus(p.text("claude/status", e))
+	if err == nil {
+		err = p.observer.Status(ctx, &status)
 	}
-	if e.Kind == kindReply {
-		size := window(model)
-		status.Window = hook.Window{
-			Size:           known(size),
-			Usage:          known(hook.Usage{Output: e.Output, CacheRead: e.Context}),
-			UsedPercentage: known(min(100, math.Round(100*float64(e.Context)/float64(size)))),
-		}
-	}
-	if err := p.observer.Status(ctx, &status); err != nil && ctx.Err() == nil {
-		p.log.Debug("a status line of the demo", "agent", status.SM.Agent, "err", err)
+	p.debug(s, err)
+}
+
+// debug logs what the observer did not take.
+func (p *Player) debug(s *agent, err error) {
+	if err != nil {
+		p.log.Debug("a call of the demo", "agent", s.ID, "err", err)
 	}
 }
 
-func (p *Player) path(session, subagent string) string {
-	if subagent != "" {
-		return filepath.Join(p.dir, session, "subagents", "agent-"+subagent+".jsonl")
+// folder is that of an agent's project.
+func (p *Player) folder(s *agent) string { return filepath.Join(p.dir, s.Project) }
+
+// path is that of the transcript to which an event belongs.
+func (p *Player) path(e event) string {
+	s := p.script[e.Agent]
+	claude, codex := Dirs(p.dir)
+	if s.Client != "" {
+		name := s.began.Format("2006/01/02/rollout-2006-01-02T15-04-05-") + e.Session + ".jsonl"
+		return filepath.Join(codex, name)
 	}
-	return filepath.Join(p.dir, session+".jsonl")
+	dir := filepath.Join(claude, strings.ReplaceAll(p.folder(s), "/", "-"))
+	if e.Kind == kindSubagent {
+		return filepath.Join(dir, e.Session, "subagents", "agent-"+e.Subagent+".jsonl")
+	}
+	return filepath.Join(dir, e.Session+".jsonl")
 }
 
-func (p *Player) write(e event, subagent string, lines []byte) error {
-	if len(lines) == 0 {
+// render returns what the client of an agent makes of an event, nil for nothing.
+func (p *Player) render(e event) []byte {
+	return p.text(cmp.Or(p.script[e.Agent].Client, "claude")+"/"+string(e.Kind), e)
+}
+
+func (p *Player) text(name string, e event) []byte {
+	t := p.records.Lookup(name)
+	if t == nil {
 		return nil
 	}
-	path := p.path(e.Session, subagent)
+	s := p.script[e.Agent]
+	window, _ := sizes(s.Model)
+	parent := ""
+	if lead := p.script[0].ID; lead != s.ID && e.At.After(p.parents) {
+		parent = lead
+	}
+	var b bytes.Buffer
+	if err := t.Execute(&b, struct {
+		event
+		*agent
+		Dir, Path, Parent string
+		PID               int
+		Window            int64
+	}{e, s, p.folder(s), p.path(e), parent, 1 + s.index, window}); err != nil {
+		p.log.Error("a record of the demo", "name", name, "err", err)
+	}
+	return b.Bytes()
+}
+
+// write adds the records of an event to its transcript.
+func (p *Player) write(e event) error {
+	text := p.render(e)
+	if text == nil {
+		return nil
+	}
+	path := p.path(e)
+	if p.past != nil {
+		x := cmp.Or(p.past[path], &past{})
+		x.text = append(x.text, text...)
+		x.at = e.At
+		p.past[path] = x
+		return nil
+	}
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return err
 	}
@@ -249,14 +372,6 @@ func (p *Player) write(e event, subagent string, lines []byte) error {
 	if err != nil {
 		return err
 	}
-	_, err = f.Write(lines)
-	err = cmp.Or(err, f.Close())
-	if p.past {
-		err = cmp.Or(err, os.Chtimes(path, e.At, e.At))
-	}
-	if err != nil || subagent == "" {
-		return err
-	}
-	meta := strings.TrimSuffix(path, ".jsonl") + ".meta.json"
-	return os.WriteFile(meta, []byte(`{"agentType":"general-purpose"}`), 0o600)
+	_, err = f.Write(text)
+	return cmp.Or(err, f.Close())
 }

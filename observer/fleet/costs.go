@@ -131,7 +131,8 @@ func (f *Fleet) EstimatedToday() *float64 {
 	sum := 0.0
 	any := false
 	for _, x := range f.files {
-		if x.Day.Begins != f.counters.Today.Begins || x.of.billed() {
+		if x.Day.Begins != f.counters.Today.Begins ||
+			x.Day.Tokens == (transcript.Usage{}) || x.of.billed() {
 			continue
 		}
 		usd, ok := f.options.Prices.Cost(x.Session.Model, x.Day.Tokens)
