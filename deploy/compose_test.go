@@ -2,7 +2,6 @@ package deploy
 
 import (
 	"os"
-	"os/exec"
 	"path"
 	"path/filepath"
 	"regexp"
@@ -277,29 +276,5 @@ func TestComposeAlertmanager(t *testing.T) {
 	if secrets := c.Services["alertmanager"].Secrets; len(secrets) != 1 ||
 		secrets[0].Target != "/etc/alertmanager/webhook.token" {
 		t.Errorf("%+v", secrets)
-	}
-}
-
-// TestComposeItself lets docker compose read the files, where it is installed;
-// Debian has no such package, so the tests above read them too.
-func TestComposeItself(t *testing.T) {
-	docker, err := exec.LookPath("docker")
-	if err != nil ||
-		exec.CommandContext(t.Context(), docker, "compose", "version").Run() != nil {
-		t.Skip("there is no docker compose")
-	}
-	for _, files := range [][]string{
-		{"-f", "compose/compose.yaml"},
-		{"-f", "compose/compose.yaml", "-f", "compose/compose.host.yaml"},
-	} {
-		cmd := exec.CommandContext(
-			t.Context(),
-			docker,
-			append(append([]string{"compose"}, files...), "config", "--quiet")...,
-		)
-		cmd.Env = append(os.Environ(), "SM_WEBHOOK_TOKEN=token")
-		if out, err := cmd.CombinedOutput(); err != nil {
-			t.Errorf("%q: %v\n%s", files, err, out)
-		}
 	}
 }
