@@ -20,6 +20,16 @@ const received = `{
 	};
 }`
 
+// before loads the page anew with a script that runs before its own.
+func (b *browser) before(script string) {
+	b.t.Helper()
+	_, err := chromedp.Call(b.ctx, cdpage.AddScriptToEvaluateOnNewDocument, cdpage.AddScriptToEvaluateOnNewDocumentParams{
+		Source: script,
+	})
+	noErrors(b.t, err)
+	b.do(chromedp.Reload())
+}
+
 // A point is a place in the window of a browser.
 type point struct{ x, y float64 }
 
@@ -49,11 +59,7 @@ func (b *browser) mouse(kind input.DispatchMouseEventType, at point) {
 func browserClicksDuringUpdates(t *testing.T, c chromium) {
 	r := someAgents(t)
 	b := c.open(t, r, "/", 1280, 1600)
-	_, err := chromedp.Call(b.ctx, cdpage.AddScriptToEvaluateOnNewDocument, cdpage.AddScriptToEvaluateOnNewDocumentParams{
-		Source: received,
-	})
-	noErrors(t, err)
-	b.do(chromedp.Reload())
+	b.before(received)
 	b.live()
 
 	for i, c := range []struct {

@@ -205,6 +205,40 @@ func browserKeyboard(t *testing.T, c chromium) {
 	b.quiet()
 }
 
+// browserBell: a notification of each agent that begins to wait, for those who asked.
+func browserBell(t *testing.T, c chromium) {
+	r := someAgents(t)
+	b := c.open(t, r, "/", 1280, 800)
+	b.before(`window.notes = [];
+		window.Notification = class {
+			static permission = localStorage.allowed || 'default';
+			static async requestPermission() { this.permission = localStorage.allowed = 'granted'; }
+			constructor(title) { notes.push(title); window.note = this; }
+			close() {}
+		}`)
+	b.live()
+	bell := `document.querySelector('#bell')`
+	b.do(chromedp.Click(chromedp.CSS("#bell")))
+	b.until("it is on", bell+`.ariaPressed === 'true'`)
+	b.do(chromedp.Reload())
+	b.live()
+	r.client(4712, uuid(0), `,"status":"waiting","waitingFor":"permission: Bash"`)
+	b.until("an agent begins to wait", `notes.join() === 'web: a waits: permission: Bash'`)
+	b.do(chromedp.Evaluate[chromedp.Void](`note.onclick()`))
+	b.until("a click opens it", `document.querySelector('#detail h2').textContent.endsWith('a')`)
+	r.write(uuid(2), reply(ago(0), "n2", 106_000, 1))
+	b.until("news come", says(uuid(2), "63%"))
+	if notes := eval[int](b, `notes.length`); notes != 1 {
+		t.Errorf("%d notifications of one wait", notes)
+	}
+	b.do(chromedp.Evaluate[chromedp.Void](`localStorage.allowed = 'denied'`), chromedp.Reload())
+	b.live()
+	if title := eval[string](b, bell+`.title`); !strings.Contains(title, "allow them in the settings") {
+		t.Errorf("where they are denied it says %q", title)
+	}
+	b.quiet()
+}
+
 // browserGone: the page says when its observer has gone, and finds the next one.
 func browserGone(t *testing.T, c chromium) {
 	r := someAgents(t)

@@ -82,6 +82,7 @@ func TestBrowser(t *testing.T) {
 	c := startChromium(t)
 	for name, test := range map[string]func(*testing.T, chromium){
 		"address":               browserAddress,
+		"bell":                  browserBell,
 		"clicks during updates": browserClicksDuringUpdates,
 		"empty":                 browserEmpty,
 		"gone":                  browserGone,

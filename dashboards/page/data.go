@@ -21,6 +21,8 @@ type Data struct {
 	Pressure string `json:"pressure"`
 	State    string `json:"state"`
 	Client   string `json:"client"`
+	// Waits is what an agent that is waiting needs a person for, "" while unknown.
+	Waits string `json:"waits,omitempty"`
 	// Order sorts the rows by need, the least first. The columns sort by the others;
 	// Ratio is in thousandths, -1 while unknown, Used in tokens.
 	Order       float64 `json:"order"`
@@ -42,6 +44,7 @@ func dataOf(s *api.Session) Data {
 		Pressure:    cmp.Or(s.PressureLevel, "unknown"),
 		State:       stateOf(s),
 		Client:      s.Client,
+		Waits:       tame(s.WaitingFor),
 		Order:       order(s),
 		Ratio:       -1,
 		Used:        tokens(s),

@@ -40,7 +40,7 @@ func newRenderer(zone *time.Location) *renderer {
 		return string(b)
 	}
 	// One function, so that nothing of it can be reached from elsewhere.
-	script := "'use strict';\n(() => {\n" + text("base.js") + text("list.js") + text("detail.js") + text("page.js") + "})();\n"
+	script := "'use strict';\n(() => {\n" + text("base.js") + text("list.js") + text("detail.js") + text("bell.js") + text("page.js") + "})();\n"
 	style := text("page.css")
 	html := text("page.html")
 	sum := sha256.Sum256([]byte(html + "\x00" + style + "\x00" + script))

@@ -48,6 +48,7 @@ const take = (news) => {
     const known = new Set(news.keys);
     for (const key of agents.keys()) if (!known.has(key)) agents.delete(key);
   }
+  attend(mark !== '0'); // before the first mark some may not have come yet
   mark = news.mark || mark;
   redraw();
 };
@@ -125,6 +126,8 @@ document.addEventListener('click', (event) => {
     choose({ group: !chosen.group });
   } else if (hit.id === 'dense') {
     dense();
+  } else if (hit.id === 'bell') {
+    toggleBell();
   } else if (hit.id === 'theme') {
     turn();
   } else if (hit.id === 'menu') {
@@ -224,6 +227,7 @@ for (const data of JSON.parse(body.dataset.rows || '[]')) { // what the page was
   learn({ data, html });
   drawn.set(data.key, { row, html, made: row.cloneNode(true) });
 }
+attend(false);
 age(document);
 arrange();
 listen();
