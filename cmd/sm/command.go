@@ -77,9 +77,8 @@ const shortestPrefix = 8
 // about usage: cobra's own, and those of usagef.
 func coded(ctx context.Context, err error, args []string) error {
 	_, done := errors.AsType[*exitError](err)
-	_, usage := errors.AsType[usageError](err)
 	switch {
-	case err == nil || done || usage:
+	case err == nil || done:
 		return err
 	case errors.Is(err, api.ErrNoObserver):
 		return absentf("%w", err)

@@ -17,7 +17,7 @@ const bashWords = `declare -F _get_comp_words_by_ref >/dev/null || _get_comp_wor
 `
 
 func newCompletionCommand(env *environ) *cobra.Command {
-	cmd := command(`completion bash|zsh|fish
+	return command(`completion bash|zsh|fish
 Print the script with which a shell completes commands, flags and agents
 
 'make install' and the packages put the scripts where the shells look for them.
@@ -38,6 +38,4 @@ $ sm completion fish | source        # in ~/.config/fish/config.fish
 		}
 		return usagef("no completion for %s: give bash, zsh or fish", quote(args[0]))
 	})
-	cmd.ValidArgs = []string{"bash", "zsh", "fish"}
-	return cmd
 }

@@ -17,8 +17,8 @@ func newDoctorCommand(env *environ) *cobra.Command {
 	return command(`doctor
 Check the installation and suggest fixes
 
-Check the client, its settings, tmux, the system and the observer, and suggest a fix for each problem. The exit code
-is 1 if something is broken.
+Check the clients, their settings, tmux, the system and the observer, and suggest a fix for each problem. What is
+broken comes last; then the exit code is 1. Without hooks the agents are only watched, which is a note.
 
 $ sm doctor
 $ sm doctor --json
@@ -54,8 +54,6 @@ func doctorOptions(cfg *config.Config, env *environ) (o doctor.Options, err erro
 		TokenFile:     cfg.HTTP.WebhookTokenFile,
 		Alertmanagers: asked.Failing,
 		HookSockets:   func(args []string) []string { return hooks.Sockets(env.Env, args) },
-		Path:          env.Get("PATH"),
-		Environ:       env.Vars(),
 		Managed:       caller.ManagedSettings(),
 		Guard:         cfg.Guard.Enabled,
 		Proc:          "/proc",
@@ -64,10 +62,8 @@ func doctorOptions(cfg *config.Config, env *environ) (o doctor.Options, err erro
 		Version:       versionOf(),
 	}
 	o.Program, _ = env.Program() // ours are known by their name too
-	o.Home, _ = env.Home()       // without one, ~ is of no help
 	o.Dir, _ = env.workDir()     // one that is gone has no settings
-	o.Codex, _ = env.CodexHome()
-	o.Settings, o.SettingsErr = env.ClaudeSettings()
+	o.SettingsErr = fillInstallation(&o.Options, env)
 	o.Projects, o.ProjectsErr = cfg.ProjectDirs(env.Env)
 	_, o.TokenErr = cfg.WebhookToken()
 	o.Sockets, err = cfg.SocketPaths(env.Env)

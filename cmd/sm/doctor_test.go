@@ -92,7 +92,7 @@ func (c *clinic) findings(checks ...string) []finding {
 	o.Proc = c.home + "/proc"
 	var all []finding
 	for _, f := range doctor.Examine(c.t.Context(), o) {
-		f := finding(f)
+		f := finding{f.Check, f.Status, f.Text, f.Remedy}
 		if slices.Contains(checks, f.Check) {
 			f.Text = strings.ReplaceAll(
 				strings.ReplaceAll(f.Text, c.home, "~"),

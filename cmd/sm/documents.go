@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"io"
-	"net/http"
 	"path/filepath"
 	"slices"
 	"time"
@@ -118,10 +117,7 @@ func (a *askedDocuments) Current(channel string) (doc handoff.Document, ok bool,
 		handoff.Document
 		Body string `json:"body"`
 	}
-	err = a.client.Document(a.ctx, channel, &answer)
-	if api.StatusCode(err) == http.StatusNotFound {
-		return doc, false, nil
-	}
+	err = absent(a.client.Document(a.ctx, channel, &answer))
 	answer.Document.Body = answer.Body
 	return answer.Document, err == nil, err
 }

@@ -17,6 +17,9 @@ const (
 	exitUsage  = 2 // wrong usage, no agent here, or no observer
 )
 
+// unexplained is wrong usage in an error that does not yet end with the command whose help to read.
+const unexplained = -1
+
 // environ is what a command sees of the process. Commands take it instead of
 // package os, so that a test can run any of them beside others.
 type environ struct {
@@ -49,11 +52,9 @@ func (e *exitError) Error() string {
 
 func (e *exitError) Unwrap() error { return e.err }
 
-// usageError is an error for wrong usage; environ.execute adds where to read the right one.
-type usageError struct{ error }
-
+// usagef is an error for wrong usage; environ.execute adds where to read the right one.
 func usagef(format string, args ...any) error {
-	return usageError{fmt.Errorf(format, args...)}
+	return &exitError{unexplained, fmt.Errorf(format, args...)}
 }
 
 // absentf formats an error about a missing agent or observer, with the remedy.

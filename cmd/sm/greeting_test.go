@@ -14,7 +14,6 @@ import (
 // TestGreeting: three lines, and one is the address.
 func TestGreeting(t *testing.T) {
 	t.Parallel()
-	greeting := testEnv(nil).greeting
 	stats := &follow.Stats{}
 	stats.Files.Store(812)
 	addrs := []net.Addr{&net.UnixAddr{
@@ -26,10 +25,9 @@ func TestGreeting(t *testing.T) {
 	o := observer.Options{
 		Clients: clientTable(nil, []string{"/home/u/.claude/projects"}, nil),
 		Stats:   stats,
-		Socket:  "/tmp/x/sm.sock",
 	}
 	want := "Watching 812 transcripts in /home/u/.claude/projects\nhttp://127.0.0.1:8420 (or: sm open)\nsm top in another terminal\n"
-	if diff := cmp.Diff(want, greeting(addrs, o)); diff != "" {
+	if diff := cmp.Diff(want, greeting(addrs, o, "sm")); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 	codex := t.TempDir() // the archive is not there
@@ -37,6 +35,7 @@ func TestGreeting(t *testing.T) {
 	if got, want := greeting(
 		addrs,
 		o,
+		"bin/sm",
 	), "Watching 812 transcripts in /home/u/.claude/projects, "+codex+"\n"; !strings.HasPrefix(
 		got,
 		want,
@@ -47,7 +46,8 @@ func TestGreeting(t *testing.T) {
 	if got, want := greeting(
 		addrs,
 		o,
-	), "Watching 0 transcripts in /home/u/.claude/projects, "+codex+"; sm observe --demo shows simulated agents\n"; !strings.HasPrefix(
+		"bin/sm",
+	), "Watching 0 transcripts in /home/u/.claude/projects, "+codex+"; bin/sm observe --demo shows simulated agents\n"; !strings.HasPrefix(
 		got,
 		want,
 	) {
@@ -55,12 +55,18 @@ func TestGreeting(t *testing.T) {
 	}
 	o.Demo = true
 	want = "Demo: all agents are simulated; Ctrl-C ends it\n" +
-		"http://127.0.0.1:8420 (or: sm open --socket /tmp/x/sm.sock)\nsm top --socket /tmp/x/sm.sock in another terminal\n"
-	if diff := cmp.Diff(want, greeting(addrs, o)); diff != "" {
+		"http://127.0.0.1:8420 (or: sm --socket /s open)\nsm --socket /s top in another terminal\n"
+	if diff := cmp.Diff(want, greeting(addrs, o, "sm --socket /s")); diff != "" {
 		t.Errorf("a demo (-want +got):\n%s", diff)
 	}
-	o.Socket = "/home/u/.local/state/sm/run/sm.sock"
-	if got := greeting(addrs, o); strings.Contains(got, "--socket") {
-		t.Errorf("a demo at the usual socket: %s", got)
+	env := testEnv(nil)
+	env.CalledAs = "bin/sm"
+	for socket, want := range map[string]string{
+		"/home/u/.local/state/sm/run/sm.sock": "bin/sm",
+		"/s":                                  "bin/sm --socket /s",
+	} {
+		if got := env.called(socket); got != want {
+			t.Errorf("%s: %q, want %q", socket, got, want)
+		}
 	}
 }

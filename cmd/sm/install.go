@@ -14,8 +14,8 @@ import (
 
 	"sm/cmd/internal/hooks"
 	"sm/cmd/sm/internal/config"
+	"sm/deploy/doctor"
 	"sm/deploy/install"
-	"sm/observer/api"
 )
 
 func newInstallCommand(env *environ) *cobra.Command {
@@ -76,7 +76,7 @@ $ sm install --codex
 		if err != nil || o.DryRun {
 			return err
 		}
-		return noteAfter(env, cmd, cfg, o)
+		return noteAfter(cmd.Context(), env, cfg)
 	})
 	cmd.MarkFlagsMutuallyExclusive("codex", "guard")
 	cmd.MarkFlagsMutuallyExclusive("codex", "plugin")
@@ -116,38 +116,16 @@ func installClients(
 	return nil
 }
 
-// noteAfter prints what is left to do after an installation: hooks need a program that
-// stays, an observer, and the guard its switch.
-func noteAfter(
-	env *environ,
-	cmd *cobra.Command,
-	cfg *config.Config,
-	o install.Options,
-) error {
-	sockets, err := cfg.SocketPaths(env.Env)
-	if err != nil {
-		return err
+// noteAfter prints what the doctor finds about the hooks and what they need.
+func noteAfter(ctx context.Context, env *environ, cfg *config.Config) error {
+	o, err := doctorOptions(cfg, env)
+	o.Dir = "" // what was installed is for all projects
+	for _, f := range doctor.Examine(ctx, o) {
+		if f.Remedy != "" && slices.Contains([]string{"hooks", "guard", "observer"}, f.Check) {
+			env.say("note: %s: %s", f.Text, f.Remedy)
+		}
 	}
-	called := cmp.Or(o.Small, o.Program)
-	if where := install.PassingPlace(called, temporary(env)); where != "" {
-		env.say("note: hooks now call %s, in %s: install sm where it stays, for example with 'make install', "+
-			"and run 'sm install' with that one", called, where)
-	}
-	if o.Guard && !cfg.Guard.Enabled {
-		source, _ := config.Find(cmd.Flags(), env.Env) // it was found above
-		env.say("note: guard.enabled is off, so no tool call is judged: set it to true in %s",
-			cmp.Or(source.Path, "the configuration"))
-	}
-	conn, err := api.Dial(sockets)
-	if errors.Is(err, api.ErrNoObserver) {
-		env.say("note: no observer is running, so agents are not warned: start one with 'sm observe', " +
-			"or at each login with 'sm service install'")
-		return nil
-	}
-	if err != nil {
-		return err
-	}
-	return conn.Close()
+	return err
 }
 
 // temporary is the folder for temporary files.
@@ -191,6 +169,11 @@ $ sm uninstall
 
 // fillInstallation sets what an installation knows from the environment.
 func fillInstallation(o *install.Options, env *environ) (err error) {
+	o.Codex, _ = env.CodexHome()
+	o.Home, _ = env.Home() // without one, ~ is of no help
+	o.Path = env.Get("PATH")
+	o.Environ = env.Vars()
+	o.Stdout = env.Stdout
 	if o.Settings, err = env.ClaudeSettings(); err != nil {
 		return err
 	}
@@ -202,21 +185,21 @@ func fillInstallation(o *install.Options, env *environ) (err error) {
 	if err != nil {
 		return fmt.Errorf("find the state directory: %w", err)
 	}
-	o.Codex, _ = env.CodexHome()
-	o.Home, _ = env.Home() // without one, ~ is of no help
-	o.Path = env.Get("PATH")
-	o.Environ = env.Vars()
-	o.Stdout = env.Stdout
 	return nil
 }
 
 // unusualSocket is the value of --socket for the hooks: the observer's socket,
-// unless the hooks find it by themselves. They do not read the configuration.
+// unless the hooks find it by themselves.
 func unusualSocket(env *environ, cfg *config.Config) (string, error) {
 	socket, err := cfg.ServerSocket(env.Env)
-	if err != nil {
+	if err != nil || env.usual(socket) {
 		return "", err
 	}
+	return socket, nil
+}
+
+// usual reports whether a socket is found without configuration and SM_SOCKET.
+func (env *environ) usual(socket string) bool {
 	// Variables of this shell may be unset where the client runs.
 	bare := func(name string) (string, bool) {
 		if name == "SM_SOCKET" || name == "SM_STATE" {
@@ -224,8 +207,5 @@ func unusualSocket(env *environ, cfg *config.Config) (string, error) {
 		}
 		return env.Env(name)
 	}
-	if slices.Contains(hooks.Sockets(bare, nil), socket) {
-		return "", nil
-	}
-	return socket, nil
+	return slices.Contains(hooks.Sockets(bare, nil), socket)
 }

@@ -10,10 +10,11 @@ import (
 func TestInstallNotes(t *testing.T) {
 	t.Parallel()
 	const (
-		noObserverNote = "sm: note: no observer is running, so agents are not warned: start one with 'sm observe', or at each login with 'sm service install'\n"
+		noObserverNote = "sm: note: no observer answers at ~/.local/state/sm/run/sm.sock, so agents are not warned: run sm observe, or sm service install to start it at each login\n"
 
-		guardNote = "sm: note: guard.enabled is off, so no tool call is judged: set it to true in ~/.config/sm/config.yaml\n"
-		buildNote = "sm: note: hooks now call PROGRAM, in WHERE: install sm where it stays, for example with 'make install', and run 'sm install' with that one\n"
+		guardNote = "sm: note: there are PreToolUse hooks, but guard.enabled is false: they run at each tool call and judge none: set guard.enabled to true, or run sm install --guard=false\n"
+		buildNote = "sm: note: they call PROGRAM, in WHERE, which is temporary: install sm where it stays, for example with make install, and run sm install with that one\n"
+		offNote   = "sm: note: disableAllHooks in ~/SETTINGS turns hooks and status line off: remove disableAllHooks there\n"
 	)
 	for _, c := range []struct {
 		name    string
@@ -71,6 +72,13 @@ func TestInstallNotes(t *testing.T) {
 				"the temporary folder ~/tmp",
 			).Replace(buildNote),
 		},
+		{
+			"hooks that are switched off",
+			"/bin/sm",
+			func(r *installRig) { r.write(r.path, `{"disableAllHooks": true}`, 0o600) },
+			[]string{"install"},
+			strings.Replace(offNote, "SETTINGS", ".claude/settings.json", 1),
+		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
@@ -95,21 +103,6 @@ func TestInstallNotes(t *testing.T) {
 				t.Errorf("exit code %d\ngot  %swant %s", code, got, want)
 			}
 		})
-	}
-}
-
-// TestInstallNotesBesideAnObserver: with one that runs there is nothing to say of it.
-func TestInstallNotesBesideAnObserver(t *testing.T) {
-	t.Parallel()
-	r := newInstallRig(t)
-	r.vars["SM_SOCKET"] = newEar(t, say("{}")).socket
-	env := r.environ()
-	if code := env.execute(
-		t.Context(),
-		[]string{"install"},
-	); code != 0 ||
-		r.clean(env.Stderr) != "" {
-		t.Errorf("exit code %d: %s", code, r.clean(env.Stderr))
 	}
 }
 

@@ -109,7 +109,7 @@ func (r *installRig) want(want outcome, args ...string) {
 }
 
 const (
-	installedLine   = "~/.claude/settings.json: installed: new sessions report to the observer\n"
+	installedLine   = "~/.claude/settings.json: installed: takes effect in new sessions\n"
 	uninstalledLine = "~/.claude/settings.json: uninstalled\n"
 	unchangedLine   = "~/.claude/settings.json: nothing to change\n"
 )

@@ -62,8 +62,7 @@ func (env *environ) execute(ctx context.Context, args []string) int {
 		return exitDone
 	}
 	exit, ok := errors.AsType[*exitError](err)
-	if !ok {
-		// What is left is about the command line: from usagef or cobra.
+	if !ok || exit.code == unexplained { // without a code it is cobra's
 		exit = &exitError{exitUsage, fmt.Errorf("%w; see '%s --help'", usage.Plain(err), cmd.CommandPath())}
 		err = exit
 	}
@@ -122,9 +121,10 @@ $ sm doctor           # what is missing, and what to do about it
 		newUninstallCommand(env),
 		newServiceCommand(env),
 		newDoctorCommand(env),
+		newBugreportCommand(env),
 		newStateCommand(env),
 	)
-	group(plumbing,
+	group("Plumbing",
 		newCheckConfigCommand(env),
 		newRegisterCommand(env),
 		newSessionCommand(env),
@@ -145,13 +145,13 @@ $ sm doctor           # what is missing, and what to do about it
 		if name := cmd.Flags().Arg(0); cmd == root && name != "" {
 			return usage.Unknown(root, []string{name})
 		}
-		return &exitError{exitUsage, usage.FlagError(cmd, err)}
+		return usage.FlagError(cmd, err)
 	})
 	root.SetIn(env.Stdin)
 	root.SetOut(env.Stdout)
 	root.SetErr(env.Stderr)
 	root.SetHelpCommand(newHelpCommand())
-	root.SetHelpCommandGroupID(plumbing)
+	root.SetHelpCommandGroupID("Plumbing")
 	root.SetUsageTemplate(strings.NewReplacer(
 		"\n  {{.CommandPath}} [command]", "",
 		"[command]", "COMMAND",
@@ -159,9 +159,6 @@ $ sm doctor           # what is missing, and what to do about it
 	usage.Explain(root, env.agentNames)
 	return root
 }
-
-// plumbing is the group of the commands that people seldom call.
-const plumbing = "Plumbing"
 
 // runBare is sm without a command. A client that knows no arguments of hooks
 // runs it too. What it printed then, on standard error too, would be in the

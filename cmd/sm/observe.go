@@ -19,7 +19,10 @@ import (
 	"sm/cmd/sm/internal/config"
 	"sm/cmd/sm/internal/term"
 	"sm/dashboards/screen"
+	"sm/dashboards/screen/plain"
 	"sm/deploy/service"
+	"sm/handoff/files"
+	"sm/handoff/proc"
 	"sm/observer"
 	"sm/observer/access"
 )
@@ -130,39 +133,47 @@ func (env *environ) greet(
 	select {
 	case <-a.Ready():
 		wipe()
-		fmt.Fprint(env.Stderr, env.greeting(a.Addrs(), o))
+		fmt.Fprint(env.Stderr, greeting(a.Addrs(), o, env.called(o.Socket)))
 		greeted()
 	case <-ctx.Done():
 		wipe()
 	}
 }
 
-// greeting returns what is watched, and where to look at it.
-func (env *environ) greeting(addrs []net.Addr, o observer.Options) string {
-	socket := ""
+// called is how to call this program for the observer at a socket: as the user has called it, or
+// sm if that is in the PATH.
+func (env *environ) called(socket string) string {
+	sm := env.CalledAs
+	if files.Same(sm, proc.LookPath(env.Get("PATH"), "sm")) {
+		sm = "sm"
+	}
+	if !env.usual(socket) {
+		sm += " --socket " + plain.ShellQuote(socket)
+	}
+	return sm
+}
+
+// greeting returns what is watched, and where to look at it by calling sm.
+func greeting(addrs []net.Addr, o observer.Options, sm string) string {
 	what := fmt.Sprintf(
 		"Watching %d transcripts in %s",
 		o.Stats.Files.Load(),
 		strings.Join(o.Watched(), ", "),
 	)
 	if o.Demo {
-		usual, _ := config.Default().SocketPaths(env.Env)
-		if !slices.Contains(usual, o.Socket) {
-			socket = " --socket " + o.Socket
-		}
 		what = "Demo: all agents are simulated; Ctrl-C ends it"
 	}
 	if o.Stats.Files.Load() == 0 && !o.Demo {
-		what += "; sm observe --demo shows simulated agents"
+		what += "; " + sm + " observe --demo shows simulated agents"
 	}
 	text := screen.OneLine(what) + "\n"
 	for _, addr := range addrs {
 		if tcp, ok := addr.(*net.TCPAddr); ok {
-			text += fmt.Sprintf("http://%s (or: sm open%s)\n", tcp, socket)
+			text += fmt.Sprintf("http://%s (or: %s open)\n", tcp, sm)
 			break
 		}
 	}
-	return text + "sm top" + socket + " in another terminal\n"
+	return text + sm + " top in another terminal\n"
 }
 
 // quiet keeps from a terminal what the greeting shows: until it is there all

@@ -71,7 +71,7 @@ func TestExitCodes(t *testing.T) {
 	}{
 		{"done", t.Context(), nil, "<nil>"},
 		{"failed", t.Context(), errors.New("refused"), "1 refused"},
-		{"wrong usage", t.Context(), usagef("no %s", "ID"), "no ID"},
+		{"wrong usage", t.Context(), usagef("no %s", "ID"), "-1 no ID"},
 		{
 			"absent, wrapped",
 			t.Context(),

@@ -30,14 +30,9 @@ Write the manual pages to a folder
 `, nil, func(cmd *cobra.Command, args []string) error {
 		root := cmd.Root()
 		root.DisableAutoGenTag = true
-		for _, group := range root.Groups() {
-			root.Long += "\n\n# " + strings.ToUpper(group.ID)
-			for _, c := range root.Commands() {
-				if c.GroupID == group.ID && !c.Hidden {
-					root.Long += fmt.Sprintf("\n\n**%s**\n: %s", c.CommandPath(), c.Short)
-				}
-			}
-		}
+		_, list, _ := strings.Cut(root.UsageString(), "\n\nLook:")
+		list, _, _ = strings.Cut(list, "\n\nFlags:")
+		root.Long += "\n\n# COMMANDS\n```\nLook:" + list + "\n```"
 		_ = os.Mkdir(args[0], 0o755) // no page can be written where there is no folder
 		err := doc.GenManTree(root, &doc.GenManHeader{Section: "1", Source: "sm"}, args[0])
 		if err != nil {

@@ -35,10 +35,12 @@ func (d *doctor) codex(ctx context.Context) {
 		d.note(codexHooks, "update codex", "codex is %s, and runs no hooks before %s; its agents are not warned",
 			c, install.Codex().Oldest)
 		return
+	case c.Version != "":
+		d.ok("codex", "%s", c)
 	}
 
 	path := install.CodexHooks(d.Codex)
-	e, err := d.open(path)
+	e, err := d.Open(path)
 	if err != nil {
 		d.broken(codexHooks, "correct the file; Codex ignores all of it", "%v (%s)", err, path)
 		return
@@ -51,7 +53,7 @@ func (d *doctor) codex(ctx context.Context) {
 	own, missing, _ := ownHooks([]*install.Editor{e}, install.Codex().Events...)
 	switch {
 	case len(own) == 0:
-		d.note(codexHooks, remedy, "not installed in %s; Codex's agents are not warned", path)
+		d.note(codexHooks, remedy, "watching only: not installed in %s, so Codex's agents get no notices", path)
 		return
 	case len(missing) > 0:
 		d.broken(codexHooks, remedy, "%s has no hook for %s", path, eventNames(missing))

@@ -10,9 +10,13 @@
 package doctor
 
 import (
+	"cmp"
 	"context"
 	"fmt"
+	"slices"
 	"time"
+
+	"sm/deploy/install"
 )
 
 // A Status is the result of a check.
@@ -35,23 +39,39 @@ type Finding struct {
 	Text   string `json:"text"`
 	// Remedy is what to do; every finding that is not ok has one.
 	Remedy string `json:"remedy,omitempty"`
+	// Cause is the part of the text of a session that it may have in common with others.
+	Cause string `json:"cause,omitempty"`
+}
+
+// Grouped returns findings for people: one for all sessions with the same cause.
+func Grouped(all []Finding) (short []Finding) {
+	alike := map[string]int{}
+	for _, f := range all {
+		alike[f.Cause]++
+	}
+	for _, f := range all {
+		if n := alike[f.Cause]; f.Cause != "" && n > 1 {
+			f.Check = "sessions"
+			f.Text = fmt.Sprintf("%d sessions: %s", n, f.Cause)
+			f.Cause = ""
+		}
+		if !slices.Contains(short, f) {
+			short = append(short, f)
+		}
+	}
+	return short
 }
 
 // Options are what to check. All paths are absolute.
 type Options struct {
-	Program     string // this sm; "" if unknown, then hooks are recognized by name alone
-	Version     string // of this sm, as it prints it
-	Home        string // what ~ means in commands; "" if unknown
-	Dir         string // whose project settings to check; "" for none
-	Settings    string // the user's settings.json
-	SettingsErr error  // why there is no Settings
-	Managed     string // the administrator's settings.json
-	Codex       string // Codex's folder, "" if unknown
-	Projects    []string
-	ProjectsErr error  // why there are no Projects, the folders of transcripts
-	Path        string // where programs are looked for, as in the variable PATH
-	Environ     []string
-	Sockets     []string // of the observer, best first
+	install.Options        // Program, Home, Settings, Codex, Path and Environ
+	Version         string // of this sm, as it prints it
+	Dir             string // whose project settings to check; "" for none
+	SettingsErr     error  // why there is no Settings
+	Managed         string // the administrator's settings.json
+	Projects        []string
+	ProjectsErr     error    // why there are no Projects, the folders of transcripts
+	Sockets         []string // of the observer, best first
 	// HookSockets returns the sockets that a hook with these arguments tries.
 	HookSockets func(args []string) []string
 	Guard       bool   // the configuration has it on
@@ -62,12 +82,15 @@ type Options struct {
 	Alertmanagers func(context.Context) []error
 	Now           time.Time
 	Proc          string // where the system shows processes and limits, /proc
+	// Anonymous findings have no paths, no names and no output of programs.
+	Anonymous bool
 }
 
 // doctor collects findings.
 type doctor struct {
 	Options
 	findings []Finding
+	watching bool // the observer has never seen a hook
 }
 
 // Examine runs all checks. Programs that it runs, and the observer, have some seconds
@@ -102,10 +125,15 @@ func (d *doctor) broken(check, remedy, format string, args ...any) {
 }
 
 func (d *doctor) add(check string, status Status, remedy, format string, args ...any) {
-	d.findings = append(
-		d.findings,
-		Finding{check, status, fmt.Sprintf(format, args...), remedy},
-	)
+	for i, arg := range args {
+		_, number := arg.(int)
+		client, _ := arg.(install.Installed)
+		if d.Anonymous && !number && arg != "" {
+			args[i] = cmp.Or(client.Version, "…")
+		}
+	}
+	f := Finding{check, status, fmt.Sprintf(format, args...), remedy, ""}
+	d.findings = append(d.findings, f)
 }
 
 // webhook checks the token of alerts, if one is configured.

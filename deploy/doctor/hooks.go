@@ -65,7 +65,7 @@ func (d *doctor) hooks(ctx context.Context, layers []*install.Editor) {
 
 	switch {
 	case len(missing) == len(events):
-		d.note("hooks", remedy, "not installed in %s; agents are not warned", where)
+		d.note("hooks", remedy, "watching only: not installed in %s, so agents get no notices", where)
 		return
 	case len(missing) > 0:
 		d.broken("hooks", remedy, "%s has no hook for %s", where, eventNames(missing))
@@ -102,7 +102,7 @@ func (d *doctor) plugin() (*install.Editor, error) {
 	if _, err := os.Stat(path); err != nil {
 		return nil, err
 	}
-	return d.open(path)
+	return d.Open(path)
 }
 
 // guard compares the configuration of the guard with its hook.

@@ -27,7 +27,7 @@ func TestSmallSilent(t *testing.T) {
 	d.smallVersion(ctx, "hooks", "sm-hook", path)
 	want := []Finding{{
 		"hooks", Noted, "they call sm-hook, which prints no version in time",
-		"run sm doctor again, or replace it, for example with make install",
+		"run sm doctor again, or replace it, for example with make install", "",
 	}}
 	if diff := cmp.Diff(want, d.findings); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)

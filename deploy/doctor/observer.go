@@ -28,15 +28,15 @@ func (d *doctor) observer(ctx context.Context) {
 			"%s is served by uid %d, not by you; nothing was sent there", foreign.Path, foreign.UID)
 		return
 	case errors.Is(err, api.ErrNoObserver):
-		d.broken(check, "start sm observe, or look at the end of its log",
-			"nothing answers at %s", strings.Join(d.Sockets, ", "))
+		d.broken(check, "run sm observe, or sm service install to start it at each login",
+			"no observer answers at %s, so agents are not warned", strings.Join(d.Sockets, ", "))
 		return
 	case err != nil:
 		d.broken(check, "look at its log, and start it again", "%v", err)
 		return
 	case all.Demo:
 		d.note(check, "stop it and start sm observe",
-			"it is a demo with simulated agents, and ignores yours")
+			"only a demo answers, and it ignores your agents")
 		return
 	case all.CatchingUp:
 		d.note(check, "run sm doctor again in a moment",
@@ -45,6 +45,7 @@ func (d *doctor) observer(ctx context.Context) {
 		d.ok(check, "it answers and has %d sessions", len(all.Sessions))
 	}
 	d.build(ctx, client)
+	d.watching = all.NotWarned
 	for _, s := range all.Sessions {
 		if s.IsActive && s.State != "left" && s.State != "ended" {
 			d.session(&s)
@@ -75,11 +76,15 @@ func (d *doctor) build(ctx context.Context, client *api.Client) {
 
 // session checks when each source of an active session was last used.
 func (d *doctor) session(s *api.Session) {
-	var parts []string
+	var parts, causes []string
 	var remedy string
 	add := func(todo, format string, args ...any) {
-		parts = append(parts, fmt.Sprintf(format, args...))
-		remedy = cmp.Or(todo, remedy)
+		part := fmt.Sprintf(format, args...)
+		parts = append(parts, part)
+		if todo != "" {
+			causes = append(causes, part)
+			remedy = todo
+		}
 	}
 	switch {
 	case s.TranscriptPath != "":
@@ -116,10 +121,25 @@ func (d *doctor) session(s *api.Session) {
 		)
 	}
 
-	status := Healthy
-	if remedy != "" {
-		status = Noted
+	if d.watching {
+		causes = []string{"known from transcripts alone, as no hook was ever called"}
+		remedy = "run sm install, and start them anew"
 	}
-	d.add("session "+screen.FitEnd(s.ShortName(), 20), status, remedy, "%s",
-		strings.Join(parts, ", "))
+
+	f := Finding{
+		Check:  "session " + screen.FitEnd(s.ShortName(), 20),
+		Status: Noted,
+		Text:   strings.Join(parts, ", "),
+		Remedy: remedy,
+		Cause:  strings.Join(causes, ", "),
+	}
+	if remedy == "" {
+		f.Status = Healthy
+		f.Cause = "all is well"
+	}
+	if d.Anonymous {
+		f.Check = "session"
+		f.Text = f.Cause
+	}
+	d.findings = append(d.findings, f)
 }

@@ -45,11 +45,11 @@ func TestOtherObserver(t *testing.T) {
 	web.Start()
 	t.Cleanup(web.Close)
 
-	healthy := Finding{"observer", Healthy, "it answers and has 0 sessions", ""}
+	healthy := Finding{Check: "observer", Status: Healthy, Text: "it answers and has 0 sessions"}
 	other := func(what string) []Finding {
 		return []Finding{
 			healthy,
-			{"observer", Noted, "it is " + what + ", and this is " + version, restartRemedy},
+			{"observer", Noted, "it is " + what + ", and this is " + version, restartRemedy, ""},
 		}
 	}
 	const none = `{"sessions":[]}`
@@ -64,12 +64,12 @@ func TestOtherObserver(t *testing.T) {
 		{none, fmt.Sprintf(build, "aaaaaaaaaaaa", "v0.2.0"), other("v0.2.0 (aaaaaaaaaaaa)")},
 		{`{"sessions":[],"catching_up":true}`, "", []Finding{{
 			"observer", Noted, "it is still reading the transcripts that existed when it started",
-			"run sm doctor again in a moment",
+			"run sm doctor again in a moment", "",
 		}}},
 		// An agent has left its session by /clear, or has ended: no source reports it any more.
 		{
 			`{"sessions":[{"is_active":true,"state":"left"},{"is_active":true,"state":"ended"},{"is_active":false}]}`, "",
-			[]Finding{{"observer", Healthy, "it answers and has 3 sessions", ""}},
+			[]Finding{{"observer", Healthy, "it answers and has 3 sessions", "", ""}},
 		},
 	} {
 		sessions = tt.sessions
@@ -95,17 +95,18 @@ func TestSession(t *testing.T) {
 		change func(s *api.Session)
 		text   string
 		remedy string
+		cause  string
 	}{
-		{func(*api.Session) {}, "transcript 3s ago, status line 5s ago, hook 2m ago", ""},
+		{func(*api.Session) {}, "transcript 3s ago, status line 5s ago, hook 2m ago", "", "all is well"},
 		{
 			func(s *api.Session) { s.LastActive = nil },
 			"transcript –, status line 5s ago, hook 2m ago",
-			"",
+			"", "all is well",
 		},
 		{
 			func(s *api.Session) { s.TranscriptPath = "" },
 			"no transcript yet, status line 5s ago, hook 2m ago",
-			"",
+			"", "all is well",
 		},
 		{
 			func(s *api.Session) {
@@ -114,27 +115,32 @@ func TestSession(t *testing.T) {
 			},
 			"its transcript is in no folder that is watched, status line 5s ago, hook 2m ago",
 			"add the projects folder in that client's CLAUDE_CONFIG_DIR to projects in the configuration",
+			"its transcript is in no folder that is watched",
 		},
 		{
 			func(s *api.Session) { s.StatuslineAt = nil },
 			"transcript 3s ago, status line never, hook 2m ago",
 			"trust the folder in that session, and see above whether the status line is ours",
+			"status line never",
 		},
 		{
 			func(s *api.Session) { s.HookAt = nil },
 			"transcript 3s ago, status line 5s ago, hook never", anew + "look at /hooks in it",
+			"hook never",
 		},
-		{func(s *api.Session) { s.Client = "codex" }, "transcript 3s ago, hook 2m ago", ""},
+		{func(s *api.Session) { s.Client = "codex" }, "transcript 3s ago, hook 2m ago", "", "all is well"},
 		{
 			func(s *api.Session) {
 				s.Client = "codex"
 				s.HookAt = nil
 			},
 			"transcript 3s ago, hook never", anew + "see above whether the hooks are trusted",
+			"hook never",
 		},
 		{
 			func(s *api.Session) { s.WaitForHooks = 2 },
 			"transcript 3s ago, status line 5s ago, hook 2m ago, 2 messages wait for a hook of this session", HooksRemedy,
+			"2 messages wait for a hook of this session",
 		},
 	} {
 		s := api.Session{
@@ -145,7 +151,7 @@ func TestSession(t *testing.T) {
 			HookAt:         ago(2 * time.Minute),
 		}
 		tt.change(&s)
-		want := Finding{"session web", Healthy, tt.text, tt.remedy}
+		want := Finding{"session web", Healthy, tt.text, tt.remedy, tt.cause}
 		if tt.remedy != "" {
 			want.Status = Noted
 		}
@@ -154,5 +160,27 @@ func TestSession(t *testing.T) {
 		if diff := cmp.Diff([]Finding{want}, d.findings); diff != "" {
 			t.Errorf("(-want +got):\n%s", diff)
 		}
+	}
+}
+
+// TestGrouped: sessions with the same cause are one line, one alone keeps its own.
+func TestGrouped(t *testing.T) {
+	t.Parallel()
+	now := time.Now()
+	d := &doctor{Options: Options{Now: now}, watching: true}
+	for _, name := range []string{"a", "b"} {
+		d.session(&api.Session{Name: name})
+	}
+	d.watching = false
+	d.session(&api.Session{Name: "c", Client: "codex", HookAt: &now})
+	d.ok("tmux", "tmux 3.5a")
+	const alone = "known from transcripts alone, as no hook was ever called"
+	want := []Finding{
+		{"sessions", Noted, "2 sessions: " + alone, "run sm install, and start them anew", ""},
+		{"session c", Healthy, "no transcript yet, hook 0s ago", "", "all is well"},
+		{"tmux", Healthy, "tmux 3.5a", "", ""},
+	}
+	if diff := cmp.Diff(want, Grouped(d.findings)); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
 	}
 }

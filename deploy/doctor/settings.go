@@ -37,14 +37,9 @@ func (d *doctor) settings(ctx context.Context) {
 	d.statusLine(layers)
 }
 
-// open reads a settings file that has to be editable. Errors leave out its path.
-func (d *doctor) open(path string) (*install.Editor, error) {
-	return install.Options{Program: d.Program, Home: d.Home}.Open(path)
-}
-
 // layer checks one of the files that make up the settings. It returns nil for a broken one.
 func (d *doctor) layer(path string) *install.Editor {
-	e, err := d.open(path)
+	e, err := d.Open(path)
 	if err != nil {
 		d.broken("settings", "correct the file; the client may ignore all of it",
 			"%v (%s)", err, path)

@@ -83,17 +83,17 @@ func (d *doctor) inotify() {
 		entries, _ := os.ReadDir(dir)
 		need += 2 * len(entries) // the sessions of a project have subagents in folders below
 	}
-	text := fmt.Sprintf("%d instances and %d watches for each user", instances, watches)
+	const limits = "%d instances and %d watches for each user"
 	switch {
 	case instances < fewInstances:
 		d.note("inotify", "run sysctl fs.inotify.max_user_instances=128",
-			"%s; without a free one, files are checked once a second", text)
+			limits+"; without a free one, files are checked once a second", instances, watches)
 	case watches < need:
 		d.note("inotify", fmt.Sprintf("run sysctl fs.inotify.max_user_watches=%d",
 			max(2*need, 65536)),
-			"%s; about %d are needed here", text, need)
+			limits+"; about %d are needed here", instances, watches, need)
 	default:
-		d.ok("inotify", "%s", text)
+		d.ok("inotify", limits, instances, watches)
 	}
 }
 

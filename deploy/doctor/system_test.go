@@ -52,7 +52,7 @@ func TestMemoryLimit(t *testing.T) {
 			if wrong {
 				want = append(want, Finding{
 					"hooks", Broken, "GOMEMLIMIT=" + value + " of " + where + " ends every hook at its start, and the client takes that for a refusal",
-					"write it as 4GiB, or leave it out, and start the client anew",
+					"write it as 4GiB, or leave it out, and start the client anew", "",
 				})
 			}
 		}

@@ -39,7 +39,7 @@ func Claude() Client {
 		},
 		more:   true,
 		update: "run claude update",
-		done:   "installed: new sessions report to the observer",
+		done:   "installed: takes effect in new sessions",
 	}
 }
 

@@ -167,19 +167,18 @@ func Status(ctx context.Context, o Options) error {
 	if err != nil {
 		return err
 	}
-	var absent error
 	for _, f := range m.files {
 		o.print("%s: %s", f.path, f.state)
-		if f.state == missing {
-			absent = errors.New("the service is not installed; run sm service install")
-		}
 	}
 	state, err := m.state(ctx)
 	if err != nil {
 		return err
 	}
 	o.print("%s", state)
-	return absent
+	if m.files[0].state == missing {
+		return errors.New("the service is not installed; run sm service install")
+	}
+	return nil
 }
 
 // Openable leaves out addresses that this machine does not have, such as [::1]

@@ -207,6 +207,18 @@ func (c *Config) Keep(running *Config) (restart []string) {
 	return restart
 }
 
+// Changed returns the keys without their default.
+func (c *Config) Changed() map[string]any {
+	keys := map[string]any{}
+	usual := Default().settings()
+	for i, s := range c.settings() {
+		if value := s.value.Interface(); !reflect.DeepEqual(value, usual[i].value.Interface()) {
+			keys[s.path] = value
+		}
+	}
+	return keys
+}
+
 // variable is the environment variable of the setting.
 func (s setting) variable() string {
 	return "SM_" + strings.ToUpper(strings.ReplaceAll(s.path, ".", "_"))

@@ -60,8 +60,7 @@ func Explain(cmd *cobra.Command, agents cobra.CompletionFunc) {
 
 // Unknown is the error of a command whose first argument names no subcommand.
 func Unknown(cmd *cobra.Command, args []string) error {
-	path := strings.TrimPrefix(cmd.CommandPath()+" "+args[0], cmd.Root().Name()+" ")
-	text := "unknown command " + plain.Quote(path)
+	text := "unknown command " + plain.Quote(args[0])
 	if near := nearCommand(cmd, args[0]); near != "" {
 		return fmt.Errorf("%s (did you mean %q?)", text, near)
 	}
@@ -122,17 +121,17 @@ func FlagError(cmd *cobra.Command, err error) error {
 		var known []string
 		cmd.Flags().VisitAll(func(f *pflag.Flag) { known = append(known, f.Name) })
 		if near := config.Nearest(unknown.GetSpecifiedName(), known); near != "" {
-			return fmt.Errorf("--%s: did you mean --%s?", unknown.GetSpecifiedName(), near)
+			return fmt.Errorf("%w (did you mean --%s?)", err, near)
 		}
 	} else if bad, ok := errors.AsType[*pflag.InvalidValueError](err); ok &&
 		bad.GetFlag().Value.Type() == "int" {
-		err = fmt.Errorf(
+		return fmt.Errorf(
 			"--%s %s: give a whole number",
 			bad.GetFlag().Name,
 			plain.Quote(bad.GetValue()),
 		)
 	}
-	return fmt.Errorf("%w; see '%s --help'", err, cmd.CommandPath())
+	return err
 }
 
 // Plain words cobra's error of two flags that exclude each other.

@@ -58,12 +58,33 @@ const lists = `
 {{$t := wrap "agent" .ID}}
 {{- range slice (fields .) 1}}{{$t.Add (index . 0) (index . 1)}}{{end}}{{$t}}{{end}}
 
+{{- define "bugreport" -}}
+{{.version}}{{if .kernel}}
+kernel {{.kernel}}{{end}}
+sm-hook: {{if .small}}of the same version{{else}}none of this version beside sm{{end}}
+
+{{range grouped .findings}}{{.Status}}	{{.Check}}: {{or .Cause .Text}}
+{{end}}
+{{if .broken}}The configuration has an error; all else is without it.
+{{else}}Settings other than the default:{{range $key, $value := .settings}}{{$type := printf "%T" $value}}
+  {{$key}}: {{if or (eq $type "bool" "int" "int64" "float64" "time.Duration")}}{{$value}}{{else}}…{{end}}{{else}} none{{end}}
+{{end}}{{$codex := 0}}{{range .sessions}}{{if eq .Client "codex"}}{{$codex = add $codex 1}}{{end}}{{end}}
+Sessions of the observer: {{len .sessions}}, of these of Codex: {{$codex}}
+Its counts at {{.now}}, in seconds since 1970:{{range .metrics}}
+{{.}}{{else}} none{{end}}
+
+Read this before you paste it. No text, name, address or path of yours should be in it.
+{{end}}
+
 {{- define "findings" -}}
-{{$t := wrap "" "CHECK" "FINDING"}}
-{{- range .Findings}}
+{{$t := wrap "" "CHECK" "FINDING"}}{{$notes := 0}}{{$broken := 0}}
+{{- range $status := list "ok" "note" "broken"}}{{range grouped $.Findings}}{{if eq (print .Status) $status}}
 	{{- $colour := ""}}
-	{{- if eq .Status "note"}}{{$colour = "yellow"}}{{else if eq .Status "broken"}}{{$colour = "red"}}{{end}}
-	{{- $t.Add (in $colour (print .Status)) .Check .Text}}
+	{{- if eq $status "note"}}{{$colour = "yellow"}}{{$notes = add $notes 1}}{{end}}
+	{{- if eq $status "broken"}}{{$colour = "red"}}{{$broken = add $broken 1}}{{end}}
+	{{- $t.Add (in $colour $status) .Check .Text}}
 	{{- if .Remedy}}{{$t.Add "" "" (in "dim" (print "→ " .Remedy))}}{{end}}
-{{- end}}{{$t}}{{end}}
+{{- end}}{{end}}{{end}}{{$t}}
+{{- if add $notes $broken}}{{$broken}} broken, {{counted $notes "note"}}{{else}}all works{{end}}
+{{end}}
 `

@@ -145,6 +145,7 @@ func (to *Printer) funcs() template.FuncMap {
 			})
 		},
 		"agent":       shortAgent,
+		"grouped":     doctor.Grouped,
 		"backward":    slices.Backward[[]api.Message],
 		"fields":      func(s api.Session) [][2]string { return top.Fields(s, time.Now()) },
 		"hooksRemedy": func() string { return doctor.HooksRemedy },
