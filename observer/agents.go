@@ -14,7 +14,7 @@ type agentState struct {
 	stops  int          // answers in a row to Stop hooks
 	run    *run         // its `sm run`, nil for none
 	curve  *curve.Curve // nil for none
-	asked  time.Time    // when the wait began of which the operator was notified last
+	asked  time.Time    // when the last wait began that the operator was notified of
 }
 
 // curvesKept is for how long after the last news of an agent its curve is kept.

@@ -68,7 +68,7 @@ func (c *core) operator(key, text string) {
 	c.notices = append(c.notices, notify.Notice{Key: key, Text: text})
 }
 
-// noticeWaits notifies the operator, once of each wait, of agents that have waited for a
+// noticeWaits notifies the operator, once for each wait, of agents that have waited for a
 // person for Settings.Waiting.
 func (c *core) noticeWaits(now time.Time) {
 	views, _ := c.recent(now, "")
