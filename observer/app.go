@@ -35,7 +35,6 @@ type App struct {
 	changes   chan transcript.Change
 	clients   chan []transcript.Client
 	roots     *projects.Folders
-	names     *projects.Names
 	learnt    chan follow.Root // projects folders that clients have named, for the follower
 	ready     chan struct{}    // closed when caught up
 	closing   chan struct{}    // closed when Stop begins: long answers end
@@ -48,6 +47,7 @@ type App struct {
 	edits      atomic.Uint64 // see core
 	web        Web
 	filling    sync.Mutex // while the end of a transcript is read: there is memory for one
+	naming     sync.Mutex // while a project is looked at: a disk that hangs holds up one thread
 	passes     *access.Passes
 	poller     *alertmanager.Poller
 	lastErr    error // of the loop's last transaction; read once it has ended

@@ -70,7 +70,6 @@ func New(ctx context.Context, o Options) (*App, error) {
 		closing:   make(chan struct{}),
 		loopEnded: make(chan struct{}),
 		queueing:  make(chan struct{}, 2),
-		names:     projects.NewNames(),
 	}
 	a.broken, a.fail = context.WithCancelCause(context.Background())
 	a.reloaded.Store(time.Now().UnixMilli())
@@ -192,7 +191,6 @@ func (a *App) Answers(ctx context.Context) error { return a.do(ctx, func(*core) 
 func (a *App) Start() {
 	ctx, cancel := context.WithCancel(context.Background())
 	a.cancel = cancel
-	a.work.Go(func() { a.names.Run(ctx) })
 	a.work.Go(func() {
 		defer close(a.loopEnded)
 		a.loop(ctx)
@@ -260,6 +258,7 @@ func (a *App) hangUp(ctx context.Context) {
 
 // release closes what New opened.
 func (a *App) release() error {
+	a.fail(errStopped) // nothing waits for the loop any more
 	for _, l := range a.listeners {
 		_ = l.Close() // the servers have closed most of them
 	}
@@ -341,7 +340,7 @@ func newCore(a *App, stored fleet.Stored, now time.Time) (*core, error) {
 		Alive:      a.o.Alive,
 		Origin:     a.o.Origin,
 		Estimate:   true,
-		Project:    a.names.Of,
+		Project:    a.project,
 		Location:   time.Local,
 	}, stored)
 	if c.engine, err = alerts.New(o.Alerts); err != nil {

@@ -32,7 +32,7 @@ func TestMessageRefused(t *testing.T) {
 		code                 int
 	}{
 		{"nobody", "nobody", `{"text":"Done."}`, "no such session", 404},
-		{"two fit", "aaaaaaaa-0000", `{"text":"Done."}`, "fits several", 409},
+		{"two fit", "aaaaaaaa-0000", `{"text":"Done."}`, "2 agents fit", 409},
 		{"no text", "em", `{}`, "empty", 422},
 		{"nothing but space", "em", `{"text":" \n\t"}`, "empty", 422},
 		{

@@ -23,13 +23,13 @@ func (c *core) requestHandoff(
 	in api.NewHandoff,
 	line []fleet.Process,
 ) (x rotation.Rotation, err error) {
-	agent, err := c.fleet.Agent(id, false)
+	agent, err := c.fleet.Agent(id, true)
 	if err != nil {
 		return x, err
 	}
 	s := c.fleet.Location(agent)
 	restarts := c.agents.look(agent).run.restarts(time.Now())
-	asks, _ := c.fleet.Agent(in.Requester, false)
+	asks, _ := c.fleet.Agent(in.Requester, true)
 	caller := c.fleet.Caller(line)
 	conflict := ""
 	switch {

@@ -11,6 +11,7 @@ import (
 	"sm/observer/api"
 	"sm/observer/curve"
 	"sm/observer/fleet"
+	"sm/observer/projects"
 	"sm/observer/wire"
 )
 
@@ -177,4 +178,20 @@ func (c *core) recent(now time.Time, client string) (views []fleet.View, others 
 		views = views[:most]
 	}
 	return views, others
+}
+
+// project names the project of a working directory by the path, and has it named by what is on
+// the disk, for which the loop does not wait.
+func (a *App) project(cwd string) string {
+	a.work.Go(func() {
+		a.naming.Lock()
+		name := projects.Name(cwd)
+		a.naming.Unlock()
+		// An error means that the observer ends.
+		_ = a.do(a.broken, func(c *core) {
+			c.fleet.NameProject(cwd, name)
+			c.edits.Add(1)
+		})
+	})
+	return fleet.ProjectOf(cwd)
 }

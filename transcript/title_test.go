@@ -27,44 +27,6 @@ func TestTitleText(t *testing.T) {
 	}
 }
 
-func TestPromptTitle(t *testing.T) {
-	t.Parallel()
-	long := strings.Repeat("long ", 1000)
-	for in, want := range map[string]string{
-		"Fix the parser": "Fix the parser",
-		"<system-reminder>\n" + long + "</system-reminder>\n\nFix the parser":                               "Fix the parser",
-		"<ide_opened_file id=\"7\">a.go</ide_opened_file><ide_selection>" + long + "</ide_selection>Fix it": "Fix it",
-		"<environment_context>" + long + "</environment_context>":                                           "",
-		"# AGENTS.md instructions for /p\n\n<INSTRUCTIONS>\n" + long + "</INSTRUCTIONS>":                    "",
-		"# Context from my IDE setup:\n\n## Open tabs:\n- a: a\n\n## My request for Codex:\nFix it":         "Fix it",
-		"# Context from my IDE setup: why?":                                                                 "# Context from my IDE setup: why?",
-		"<div>is shown twice</div>":                                                                         "<div>is shown twice</div>",
-		"<task>Fix it</task>":                                                                               "<task>Fix it</task>",
-		"<my-button> is shown twice":                                                                        "<my-button> is shown twice",
-		"<":                                                                                                 "<",
-		"":                                                                                                  "",
-	} {
-		if got := PromptTitle([]byte(in)).Text; got != want {
-			t.Errorf("%.40q: %q, want %q", in, got, want)
-		}
-	}
-}
-
-func TestBranchTitle(t *testing.T) {
-	t.Parallel()
-	for branch, want := range map[string]string{
-		"fix/parser": "fix/parser",
-		"main":       "",
-		"master":     "",
-		"HEAD":       "",
-		"":           "",
-	} {
-		if got := NewTitle(branch, TitleBranch).Text; got != want {
-			t.Errorf("%q: %q, want %q", branch, got, want)
-		}
-	}
-}
-
 func TestTitleIsCut(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {

@@ -37,8 +37,8 @@ Show all sessions, or one in detail
 
 Show one line for each session: first those waiting for a person, then active ones by the replies left until the
 client compacts (┃ in the bar), then idle ones. Sessions without activity for longer than metrics.session_ttl are
-only counted. ID is an agent's id or name, a session's UUID, or a unique prefix of at least 8 characters; it shows
-one session in detail.
+only counted. ID is an agent's id, name or title, a session's UUID, or a unique prefix of at least 8 characters; it
+shows one session in detail.
 
 $ sm status
 $ sm status --sort compactions --limit 10
@@ -125,7 +125,7 @@ func (env *environ) agentNames(
 	for _, s := range all.Sessions {
 		names = append(names, cobra.CompletionWithDesc(
 			screen.OneLine(s.ShortName()),
-			screen.OneLine(s.Project+" "+s.State),
+			screen.OneLine(s.DisplayName()+", "+s.Project+", "+s.State),
 		))
 	}
 	return names, how

@@ -78,7 +78,7 @@ func (f *Fleet) attach(x *file) {
 	if x.of != nil && x.of.key != key {
 		f.detach(x)
 	}
-	f.options.Project(x.Session.CWD) // to have it when it is shown
+	f.project(x.Session.CWD) // to have it when it is shown
 	s := x.of
 	if s == nil {
 		s = f.session(key)

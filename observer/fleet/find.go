@@ -3,9 +3,12 @@ package fleet
 import (
 	"cmp"
 	"errors"
+	"fmt"
 	"iter"
+	"maps"
 	"slices"
 	"strings"
+	"time"
 
 	"sm/transcript"
 )
@@ -13,11 +16,17 @@ import (
 // Errors for an id that does not name one session.
 var (
 	ErrUnknown   = errors.New("no such session; GET /sessions lists them")
-	ErrAmbiguous = errors.New("the id fits several sessions; give more of it")
+	ErrAmbiguous = errors.New("agents fit")
 )
 
-// prefixLength is how much of an id must be given.
-const prefixLength = 8
+const (
+	// prefixLength is how much of an id must be given.
+	prefixLength = 8
+	// titledFor is how long after its last activity an agent is found by its title.
+	titledFor = transcript.Instant(24 * time.Hour)
+	// maxListed bounds the agents that an error lists.
+	maxListed = 5
+)
 
 // A row is what there is one view of: a session with a transcript, or an agent
 // without. of is the agent whose present session it is, nil when no more is known
@@ -95,10 +104,11 @@ func (f *Fleet) rowsInOrder() []row {
 	})
 }
 
-// Agent finds an agent as View does. With exact the id must be given in full. A
-// session that an agent has left leads to that agent: who names the session means the agent.
+// Agent finds an agent as View does. With exact the id must be given in full, and titles do not
+// count. A session that an agent has left leads to that agent: who names the session means the
+// agent.
 func (f *Fleet) Agent(id string, exact bool) (agent string, err error) {
-	least := fitsBeginning
+	least := fitsTitle
 	if exact {
 		least = fitsLabel
 	}
@@ -149,28 +159,47 @@ func (f *Fleet) find(id string, least int) (found row, err error) {
 		return found, nil
 	}
 
-	best := fitsNot
-	several := false
+	best := least
+	fits := map[string]row{} // by agent
 	for r := range f.rows() {
-		switch rank := f.fit(&r, id); {
-		case rank > best || rank > least:
-		case rank < best:
-			best = rank
-			found = r
-			several = false
-		case found.agentID() != r.agentID():
-			several = true
-		case r.of != nil: // not the session that the agent has left
-			found = r
+		rank := f.fit(&r, id)
+		if rank > best {
+			continue
 		}
+		if rank < best {
+			best = rank
+			clear(fits)
+		}
+		found = r
+		if r.of == nil { // perhaps the session that the agent has left
+			found = cmp.Or(fits[r.agentID()], r)
+		}
+		fits[r.agentID()] = found
 	}
-	switch {
-	case best == fitsNot:
+	switch len(fits) {
+	case 0:
 		return found, ErrUnknown
-	case several:
-		return found, ErrAmbiguous
+	case 1:
+		return found, nil
 	}
-	return found, nil
+	return found, f.ambiguous(id, slices.Collect(maps.Values(fits)))
+}
+
+// ambiguous lists the agents that an id fits, those that were active last first, by what names
+// each of them alone.
+func (f *Fleet) ambiguous(id string, fits []row) error {
+	slices.SortFunc(fits, func(a, b row) int { return cmp.Compare(b.last(), a.last()) })
+	var list []string
+	for _, r := range fits[:min(len(fits), maxListed)] {
+		v := f.view(r, f.newest.Time())
+		list = append(list, fmt.Sprintf("%s (%s)", cmp.Or(v.Agent.Label, v.SessionID),
+			strings.TrimSpace(v.Project+v.Last.Time().Local().Format(" Jan 2 15:04"))))
+	}
+	if more := len(fits) - len(list); more > 0 {
+		list = append(list, fmt.Sprintf("and %d more", more))
+	}
+	return fmt.Errorf("%d %w %q: %s; use one of the ids",
+		len(fits), ErrAmbiguous, id, strings.Join(list, ", "))
 }
 
 // How an id fits a session, the best first.
@@ -180,6 +209,7 @@ const (
 	fitsSession
 	fitsLabel
 	fitsBeginning
+	fitsTitle
 	fitsNot
 )
 
@@ -187,6 +217,7 @@ func (f *Fleet) fit(r *row, id string) int {
 	var agent, name, session, label string
 	if r.s != nil {
 		session = r.s.id()
+		name = f.clients[r.s.key].Name
 		if !f.left(r) {
 			agent = r.s.record.Agent
 			label = r.s.record.Label
@@ -194,7 +225,7 @@ func (f *Fleet) fit(r *row, id string) int {
 	}
 	if r.of != nil {
 		agent = r.of.ID
-		name = r.of.Name
+		name = cmp.Or(r.of.Name, name)
 		label = cmp.Or(r.of.Label, label)
 		session = cmp.Or(session, r.of.Session)
 	}
@@ -212,6 +243,9 @@ func (f *Fleet) fit(r *row, id string) int {
 	case len(id) >= prefixLength &&
 		(strings.HasPrefix(agent, id) || strings.HasPrefix(session, id)):
 		return fitsBeginning
+	case agent != "" && !isUUID(id) && r.last() >= f.newest-titledFor &&
+		strings.EqualFold(cmp.Or(name, r.title()), id):
+		return fitsTitle
 	}
 	return fitsNot
 }

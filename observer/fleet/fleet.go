@@ -29,8 +29,8 @@ type Options struct {
 	Alive func(pid int, start string) bool
 	// Origin reads the agent from the environment of a client's process; nil for none.
 	Origin func(pid int) hook.Origin
-	// Project names the project of a working directory, and does not wait; nil for
-	// [ProjectOf].
+	// Project names the project of a working directory, which it is asked for once; nil
+	// for [ProjectOf].
 	Project func(cwd string) string
 	// Location is the time zone of midnight; nil for UTC.
 	Location *time.Location
@@ -66,6 +66,8 @@ type Fleet struct {
 
 	worked map[*session]*worked
 
+	projects map[string]string // names, by working directory
+
 	opened map[string]transcript.Instant // when a thread of Codex was first seen open, by session
 	heard  []Heard                       // of threads whose agents are not known yet, by session
 }
@@ -90,6 +92,7 @@ func New(o Options, s Stored) *Fleet {
 		undecided: map[*file]transcript.Instant{},
 		worked:    map[*session]*worked{},
 		opened:    map[string]transcript.Instant{},
+		projects:  map[string]string{},
 	}
 	if o.Project == nil {
 		f.options.Project = ProjectOf

@@ -3,6 +3,7 @@ package fleet
 import (
 	"cmp"
 	"iter"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -32,10 +33,11 @@ func (f *Fleet) All(now time.Time) iter.Seq[View] {
 
 // View finds one session. The id is, in this order, an agent's id, which names the
 // agent's present session; an agent's name, or the one that its client goes by; a
-// session's id; a label; or the first characters, at least 8, of an agent's or
-// session's id.
+// session's id; a label; the first characters, at least 8, of an agent's or session's
+// id; or, in any case, the name or else the title of an agent that was active lately. A
+// title is text of a transcript: it never comes before an id.
 func (f *Fleet) View(id string, now time.Time) (v View, err error) {
-	r, err := f.find(id, fitsBeginning)
+	r, err := f.find(id, fitsTitle)
 	if err != nil {
 		return v, err
 	}
@@ -102,7 +104,7 @@ func (f *Fleet) viewSession(s *session, a *agent, v *View) {
 	cost, priced := prices.Cost(v.Model, v.Tokens.Plus(v.SideTokens))
 	v.SessionID = s.id()
 	v.Path = x.Cursor.Path
-	v.Project = cmp.Or(f.options.Project(v.CWD), lastElement(strings.TrimSuffix(v.Path, lastElement(v.Path))))
+	v.Project = cmp.Or(f.project(v.CWD), lastElement(strings.TrimSuffix(v.Path, lastElement(v.Path))))
 	v.Written = changedAt(&x.Cursor)
 	for _, y := range s.subagents() {
 		sums := y.own()
@@ -183,26 +185,26 @@ func (r *row) title() string {
 	return t.Text
 }
 
-// ProjectOf names the project of a working directory by the path alone: its last element,
-// or, of a worktree that a client has made, the repository. A number gives way to the element
-// before it.
+// ProjectOf names the project of a working directory by the path alone: its last element, for
+// a worktree of Claude Code the repository. Numbers give way to the element before them.
 func ProjectOf(dir string) string {
 	dir, _, _ = strings.Cut(dir, "/.claude/worktrees/")
-	if _, of, ok := strings.Cut(dir, "/.codex/worktrees/"); ok {
-		_, of, _ = strings.Cut(of, "/")
-		if name, _, _ := strings.Cut(of, "/"); name != "" {
-			return name
-		}
-	}
-	name := lastElement(dir)
-	for last := name; last != "" && strings.Trim(last, "0123456789") == ""; {
-		dir = strings.TrimRight(dir, `/\`)
-		dir = dir[:len(dir)-len(last)]
-		last = lastElement(dir)
-		name = cmp.Or(last, name)
+	parts := regexp.MustCompile(`([^/\\]*)([/\\]+\d*)*$`).FindStringSubmatch(dir)
+	return cmp.Or(parts[1], lastElement(dir))
+}
+
+// project names the project of a working directory.
+func (f *Fleet) project(cwd string) string {
+	name, known := f.projects[cwd]
+	if !known {
+		name = f.options.Project(cwd)
+		f.projects[cwd] = name
 	}
 	return name
 }
+
+// NameProject gives the project of a working directory another name.
+func (f *Fleet) NameProject(cwd, name string) { f.projects[cwd] = name }
 
 // lastElement takes both separators for one, whichever machine wrote the path.
 func lastElement(path string) string {
@@ -385,7 +387,7 @@ const (
 // View reads it; the newest first. The client's own helpers, which repeat the
 // session's records, are not among them.
 func (f *Fleet) Subagents(id string) (all []Subagent) {
-	r, err := f.find(id, fitsBeginning)
+	r, err := f.find(id, fitsTitle)
 	if err != nil || r.s == nil {
 		return nil
 	}

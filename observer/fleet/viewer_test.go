@@ -83,8 +83,6 @@ func TestViewFields(t *testing.T) {
 func TestProject(t *testing.T) {
 	for _, c := range []struct{ cwd, path, want string }{
 		{"/home/dev/shop/.claude/worktrees/7/cmd", "/p/-x/a.jsonl", "shop"},
-		{"/home/dev/.codex/worktrees/a1b2/shop/cmd", "/p/-x/a.jsonl", "shop"},
-		{"/home/dev/.codex/worktrees/a1b2", "/p/-x/a.jsonl", "a1b2"},
 		{"/home/dev/shop/2/1/", "/p/-x/a.jsonl", "shop"},
 		{"/1", "/p/-x/a.jsonl", "1"},
 		{"/home/dev/web", "/p/-x/a.jsonl", "web"},

@@ -1,6 +1,6 @@
 // Package projects keeps the folders in which clients keep their transcripts: those that
 // are configured, and those of clients with a configuration directory of their own, which
-// it learns from the transcripts that their hooks name. [Names] are the names of projects.
+// it learns from the transcripts that their hooks name. [Name] names a project.
 //
 // Invariants: a folder is followed once, under whatever names; no more than [MaxLearnt]
 // are learnt; it looks at folders without its lock, so that a disk that does not answer
