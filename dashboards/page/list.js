@@ -220,7 +220,7 @@ const reach = (i) => { // goes to an item
 const move = (by) => {
   const listed = items.map((item, i) => [item, i]).filter(([item]) => item.key);
   if (!listed.length) return;
-  const now = listed.findIndex(([a]) => a.key === current), inside = document.activeElement === table || body.contains(document.activeElement);
+  const now = listed.findIndex(([a]) => a.key === current), inside = document.activeElement === table || [body, detail].some((x) => x.contains(document.activeElement));
   const next = inside && now >= 0 ? now + by : Math.max(0, now);
   reach(listed[Math.max(0, Math.min(listed.length - 1, next))][1]);
 };
