@@ -1,7 +1,6 @@
 package transcript
 
 import (
-	"bytes"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -73,23 +72,23 @@ func NewTitle(text string, source TitleSource) Title {
 // left out: the context of the project or the editor, and elements such as <system-reminder>,
 // whose names contain a dash or an underscore.
 func PromptTitle(prompt []byte) Title {
-	for {
-		prompt = bytes.TrimSpace(prompt)
+	for text := string(prompt); ; {
+		text = strings.TrimSpace(text)
 		end := ""
-		name, isElement := bytes.CutPrefix(prompt, []byte("<"))
-		switch name = name[:max(0, bytes.IndexAny(name, " >"))]; {
-		case isElement && bytes.ContainsAny(name, "-_"):
-			end = "</" + string(name) + ">"
-		case bytes.HasPrefix(prompt, []byte("# AGENTS.md instructions")):
+		name, isElement := strings.CutPrefix(text, "<")
+		switch name = name[:max(0, strings.IndexAny(name, " >"))]; {
+		case isElement && strings.ContainsAny(name, "-_"):
+			end = "</" + name + ">"
+		case strings.HasPrefix(text, "# AGENTS.md instructions"):
 			end = "</INSTRUCTIONS>"
-		case bytes.HasPrefix(prompt, []byte("# Context from my IDE setup:")):
+		case strings.HasPrefix(text, "# Context from my IDE setup:"):
 			end = "## My request for Codex:"
 		}
-		_, rest, found := bytes.Cut(prompt, []byte(end))
+		_, rest, found := strings.Cut(text, end)
 		if end == "" || !found {
-			return TitleOf(prompt, TitlePrompt)
+			return NewTitle(text[:min(len(text), titleBytes)], TitlePrompt)
 		}
-		prompt = rest
+		text = rest
 	}
 }
 

@@ -80,26 +80,20 @@ func TestViewFields(t *testing.T) {
 	diff(t, "after a compaction", []View{want}, f.Views(at.Add(11*time.Minute+1)))
 }
 
-func TestProject(t *testing.T) {
-	for _, c := range []struct{ cwd, path, want string }{
-		{"/home/dev/shop/.claude/worktrees/7/cmd", "/p/-x/a.jsonl", "shop"},
-		{"/home/dev/shop/2/1/", "/p/-x/a.jsonl", "shop"},
-		{"/1", "/p/-x/a.jsonl", "1"},
-		{"/home/dev/web", "/p/-x/a.jsonl", "web"},
-		{"/home/dev/web//", "/p/-x/a.jsonl", "web"},
-		{`C:\Users\dev\web`, "/p/-x/a.jsonl", "web"},
-		{`C:\`, "/p/-x/a.jsonl", "C:"},
-		{"web", "/p/-x/a.jsonl", "web"},
-		{"", "/p/-home-dev-web/a.jsonl", "-home-dev-web"},
-		{"/", `C:\p\-home-dev-web\a.jsonl`, "-home-dev-web"},
-		{"", "a.jsonl", ""},
-		{"", "", ""},
+func TestProjectOf(t *testing.T) {
+	for cwd, want := range map[string]string{
+		"/home/dev/web//":                        "web",
+		"/home/dev/shop/.claude/worktrees/7/cmd": "shop",
+		"/home/dev/shop/2/1/":                    "shop",
+		"/1":                                     "1",
+		`C:\Users\dev\web`:                       "web",
+		`C:\`:                                    "C:",
+		"web":                                    "web",
+		"/":                                      "",
+		"":                                       "",
 	} {
-		x := File{Cursor: transcript.Cursor{Path: c.path}, Name: uuid(1)}
-		x.Session.CWD = c.cwd
-		f := New(Options{Clients: clientstest.Table()}, Stored{Settled: true, Files: []File{x}})
-		if got := f.Views(created)[0].Project; got != c.want {
-			t.Errorf("%q, %q: got %q, want %q", c.cwd, c.path, got, c.want)
+		if got := ProjectOf(cwd); got != want {
+			t.Errorf("%q: got %q, want %q", cwd, got, want)
 		}
 	}
 }

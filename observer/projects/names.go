@@ -12,8 +12,8 @@ import (
 	"sm/observer/fleet"
 )
 
-// maxPath bounds a path, in bytes.
-const maxPath = 4096
+// maxGit bounds a file .git, in bytes.
+const maxGit = 4096
 
 // Name names the project of a working directory: by the repository that the directory or its
 // worktree belongs to, else by the path alone. It reads the disk.
@@ -24,16 +24,16 @@ func Name(dir string) string {
 // repository returns the main directory of the repository that a directory is in, "" for none.
 // One in the home directory has the user's settings: it is not that of what lies below.
 func repository(dir string) string {
-	if !filepath.IsAbs(dir) || len(dir) > maxPath {
+	if !filepath.IsAbs(dir) {
 		return ""
 	}
 	home, _ := os.UserHomeDir()
 	for dir = filepath.Clean(dir); dir != home && dir != filepath.Dir(dir); dir = filepath.Dir(dir) {
-		text, err := files.Read(filepath.Join(dir, ".git"), maxPath)
+		text, err := files.Read(filepath.Join(dir, ".git"), maxGit)
 		switch {
 		case err == nil:
 			return mainOf(dir, string(text))
-		case !errors.Is(err, fs.ErrNotExist): // mostly a directory
+		case !errors.Is(err, fs.ErrNotExist): // mostly a directory; or the path is too long
 			return dir
 		}
 	}
