@@ -55,6 +55,9 @@ func (c *core) head(now time.Time) api.Sessions {
 	counters := c.fleet.Counters()
 	today := wire.Today(&counters.Today, c.fleet.Created())
 	today.EstimatedUSD = c.fleet.EstimatedToday()
+	if c.app.o.Demo { // its clients report all of their costs
+		today.CostSince = nil
+	}
 	return api.Sessions{
 		CatchingUp: !c.caughtUp,
 		RateLimits: wire.RateLimits(c.fleet.Limits(now), counters.Others, now),

@@ -133,13 +133,16 @@ func (p *Player) supervise(ctx context.Context, agent string) {
 	run := api.Run{RestartsLeft: 10, CanRestart: true}
 	for ctx.Err() == nil {
 		in, err := p.observer.NextInstruction(ctx, agent, run, nil)
-		if run.Handled = ""; err != nil || in.Rotation == "" {
-			continue
+		run.Handled = ""
+		orders := p.orders
+		if err != nil || in.Rotation == "" {
+			orders = nil
 		}
 		select {
-		case p.orders <- in:
+		case orders <- in:
 			run.Handled = in.Rotation
 			run.Outcome = api.OutcomeRestarted
+		case <-time.After(time.Second):
 		case <-ctx.Done():
 		}
 	}
@@ -252,10 +255,6 @@ func (p *Player) handOff(ctx context.Context, s *agent) error {
 func (p *Player) leave(ctx context.Context, s *agent, e event) {
 	s.Bill = 0
 	if p.past == nil {
-		left := e
-		left.Kind = "left.hook"
-		left.Session = e.Before
-		p.call(ctx, left)
 		if e.Kind == kindRestart {
 			select {
 			case in := <-p.orders:
@@ -264,6 +263,10 @@ func (p *Player) leave(ctx context.Context, s *agent, e event) {
 			case <-ctx.Done():
 			}
 		}
+		left := e
+		left.Kind = "left.hook"
+		left.Session = e.Before
+		p.call(ctx, left)
 	}
 	e.Kind += ".hook"
 	p.call(ctx, e)

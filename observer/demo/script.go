@@ -14,13 +14,9 @@ import (
 	"sm/transcript"
 )
 
-const (
-	// Seed decides what happens: the same each time. With this one an agent
-	// compacts soon after the demo begins, and another hands over.
-	Seed = 9
-	// Past is how much has happened when a demo begins.
-	Past = 100 * time.Minute
-)
+// Seed decides what happens: the same each time. With this one an agent compacts soon after
+// the demo begins, and another hands over.
+const Seed = 9
 
 // What happens in a demo.
 type kind string
@@ -52,7 +48,7 @@ type event struct {
 	// compaction before it. Fresh tokens of it are not in the cache yet.
 	Context, Fresh, Output int64
 	Text                   string        // of a prompt, or what is heard
-	Trigger                string        // of a compaction: auto, manual
+	Trigger                string        // of a compaction: auto, manual; else why a session is left
 	Tool, Subagent         string        // ids
 	First                  bool          // of its session or subagent
 	Last                   bool          // the reply ends its turn

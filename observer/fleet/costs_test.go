@@ -1,7 +1,7 @@
 package fleet
 
 import (
-	"fmt"
+	"encoding/json"
 	"math/rand/v2"
 	"slices"
 	"strconv"
@@ -222,51 +222,36 @@ func TestTodayHasItsHistory(t *testing.T) {
 	}
 }
 
-// TestEstimatedCost: tokens are priced by their file's model until the client reports what
-// they cost. Those of earlier days count for the session alone.
+// TestEstimatedCost: tokens are priced by the longest name that fits their file's model, until
+// the client reports what they cost. Those of earlier days count for the session alone.
 func TestEstimatedCost(t *testing.T) {
 	t.Parallel()
 	s := newScenario(t)
 	s.f.Clock(created)
-	haiku := strings.ReplaceAll(reply(after(2), "m3", 1_000_102, 0), "opus-4-8", "haiku-4-5")
-	opus := transcript.Price{Model: "claude-opus", Input: 1e-9, Output: 25}
-	found := func(p *testFile) step { return func(s *scenario) { s.f.Apply(p.met()) } }
-	priced := func(list ...transcript.Price) step {
-		return func(s *scenario) { s.f.Configure(nil, list, s.f.options.Thresholds) }
-	}
-	s.play(found(ofSession(
+	s.f.Apply(ofSession(
 		1,
 		reply(before(24*60), "m1", 102, 1_000_000),
 		reply(after(1), "m2", 102, 2_000_000),
-	)))
-	const none = "none none "
-	for i, tt := range []struct {
-		do   step
-		want string
-	}{
-		{func(*scenario) {}, none},
-		{priced(opus), "75.00 50.00 "},
-		{found(subagentOf(1, "a1", haiku)), "none 50.00 "},
-		{priced(opus, transcript.Price{Model: "claude-haiku", CacheRead: 0.1}), "75.10 50.10 "},
-		{paid(130, 1, 3, from("a", 1)), none},
-	} {
-		s.play(tt.do)
-		v, err := s.f.View(uuid(1), created)
-		if err != nil {
-			t.Fatal(err)
-		}
-		got := ""
-		for _, usd := range []*float64{v.EstimatedUSD, s.f.EstimatedToday()} {
-			if usd != nil {
-				got += fmt.Sprintf("%.2f ", *usd)
-			} else {
-				got += "none "
-			}
-		}
-		if got != tt.want {
-			t.Errorf("step %d: session and today %s, want %s", i, got, tt.want)
+	).met())
+	check := func(want string, prices ...transcript.Price) {
+		t.Helper()
+		s.f.Configure(nil, prices, s.f.options.Thresholds)
+		v, _ := s.f.View(uuid(1), created)
+		got, _ := json.Marshal([]*float64{v.EstimatedUSD, s.f.EstimatedToday()})
+		if string(got) != want {
+			t.Errorf("session and today %s, want %s", got, want)
 		}
 	}
+	opus := transcript.Price{Model: "claude-opus", Output: 25}
+	others := transcript.Price{Model: "claude", Input: 0.1} // and for the cache
+	check("[null,null]")
+	check("[75,50]", opus)
+	side := strings.ReplaceAll(reply(after(2), "m3", 1_000_102, 0), "opus-4-8", "haiku-4-5")
+	s.f.Apply(subagentOf(1, "a1", side).met())
+	check("[null,50]", opus)
+	check("[75.1000102,50.10001]", opus, others)
+	s.play(paid(130, 1, 3, from("a", 1)))
+	check("[null,null]", opus, others)
 }
 
 // TestIdleCompactionForeseen: the status line and the client's settings show when an
