@@ -64,15 +64,15 @@ func TestTopOfAllHosts(t *testing.T) {
 	)
 	p.shows(
 		`^sm top http\S+  2 agents  2 hosts`,
-		`^› one +same .* 25% `,
-		`^  two +same .* 50% `,
+		`^› one +same .* 50k `,
+		`^  two +same .* 100k `,
 	)
 	p.do("send-keys", "-t", "0:", "s")
 	p.shows(`^only the observer on one can do this; run 'sm top' there`)
 	ill.Store(true)
 	p.shows(
 		`^http\S+ gone since \d\d:\d\d:\d\d; these figures are from before \(ask http`,
-		`^  two +same .* 50% `,
+		`^  two +same .* 100k `,
 	)
 	ill.Store(false)
 	p.eventually("news of the server", func() string {

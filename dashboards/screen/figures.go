@@ -16,15 +16,17 @@ func Bar(eighths, width int) string {
 	return bar + strings.Repeat("·", width-utf8.RuneCountInString(bar))
 }
 
-// Tokens formats a token count: 950, 104k, 1M, 1.2M.
+// Tokens formats a token count: 950, 104k, 1M, 1.2M, 1.9G.
 func Tokens(n int64) string {
 	switch {
 	case n < 1000:
 		return fmt.Sprint(n)
 	case n < 999_500:
 		return fmt.Sprintf("%dk", (n+500)/1000)
+	case n < 999_950_000:
+		return strings.TrimSuffix(fmt.Sprintf("%.1f", float64(n)/1e6), ".0") + "M"
 	}
-	return strings.TrimSuffix(fmt.Sprintf("%.1f", float64(n)/1e6), ".0") + "M"
+	return strings.TrimSuffix(fmt.Sprintf("%.1f", float64(n)/1e9), ".0") + "G"
 }
 
 // Bytes formats a byte count in decimal units.

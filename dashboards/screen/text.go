@@ -14,7 +14,6 @@ const (
 	Dim     = "2"
 	Reverse = "7"
 	Red     = "31"
-	Green   = "32"
 	Yellow  = "33"
 	Magenta = "35"
 	Cyan    = "36"

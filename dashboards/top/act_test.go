@@ -76,6 +76,8 @@ j a → pane agent-api # the pane
 a → no tmux pane of asks is known; see 'sm register --help' # no pane
 a k →  # a note goes with the next key
 / x x enter s → no agent is selected; choose one with j and k # no selection
+z → no such key; ? shows help # an unknown key
+enter / → no such key; ? shows help # a key of the list in the detail
 ? y →  # while the help is shown nothing is asked
 / a y →  # while a filter is typed neither
 `) {

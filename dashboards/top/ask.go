@@ -144,7 +144,7 @@ func (t *model) bottom() (lines []string) {
 		return append(lines, question+dim("  y sends, esc leaves"))
 	}
 
-	colour := screen.Green
+	colour := ""
 	if t.note.failed {
 		colour = screen.Red
 	}

@@ -9,6 +9,8 @@ import (
 	"text/template"
 	"time"
 
+	"github.com/charmbracelet/x/ansi"
+
 	"sm/dashboards/page"
 	"sm/dashboards/screen"
 	"sm/dashboards/urgency"
@@ -22,8 +24,7 @@ type column struct {
 	side  string // left, right
 	min   int    // cells
 	max   int
-	rank  int // columns with the highest rank go first when there is no room
-	width int // of a column that there is room for
+	width int // 0 while it has no room
 }
 
 // place is where a column shows a session.
@@ -34,24 +35,30 @@ type place struct {
 	Selected bool
 }
 
-// columnLines has the columns in their order: title, min, max, rank, side, and
-// the template of a cell.
-const columnLines = `HOST 6 16 -1 left {{text .Host}}
-PROJECT 8 16 8 left {{fitEnd .Project .Width}}
-NAME 12 40 0 left {{name .}}
-ID 8 16 12 left {{dim (text .Typed)}}
-CONTEXT 10 36 1 left {{context .}}
-USED 4 4 2 right {{with .UsedPercentage}}{{pressure $ (print (value .) "%")}}{{else}}{{dim "–"}}{{end}}
-TOKENS 9 11 11 right {{with .TokensUsed}}{{tokens .}}{{else}}–{{end}}/{{tokens .WindowTokens}}
-TREND 8 30 7 left {{trend .}}
-REPLIES 7 21 3 right {{replies .}}
-CMP 3 4 5 right {{.Compactions.Total}}
-STATE 10 30 4 left {{state .}}
-CYCLE 5 5 13 right {{.Cycle}}
-FLAGS 5 22 6 left {{flags .}}
-SEEN 4 4 9 right {{dim (seen .)}}
-COST 6 7 10 right {{with .CostUSD}}{{dollars .}}{{else}}{{dim "–"}}{{end}}
-MODEL 10 16 14 left {{dim (text (trimPrefix .Model "claude-"))}}`
+// columnLines has the columns from left to right: title, min, max, side, and the
+// template of a cell.
+const columnLines = `HOST 6 30 left {{text .Host}}
+PROJECT 8 20 left {{fitEnd .Project .Width}}
+NAME 12 80 left {{if .Selected}}{{reverse (name .Session .Width)}}{{else}}{{name .Session .Width}}{{end}}
+ID 8 16 left {{dim (text .Typed)}}
+CONTEXT 10 36 left {{context .}}
+PRESSURE 8 8 right {{with .Pressure}}{{pressure $ (print (percent .) "%")}}{{else}}{{dim "–"}}{{end}}
+USED 4 4 right {{with .UsedPercentage}}{{value .}}%{{else}}{{dim "–"}}{{end}}
+TOKENS 6 6 right {{with .TokensUsed}}{{tokens .}}{{else}}{{dim "–"}}{{end}}
+TREND 8 30 left {{index (trend . 1) 0}}
+REPLIES 7 21 right {{replies .}}
+CMP 3 4 right {{.Compactions.Total}}
+STATE 10 30 left {{$state := fitEnd (state .Session .Width) .Width}}{{if .IsCompacting}}{{magenta $state}}{{else if eq .State "waiting"}}{{yellow $state}}{{else}}{{$state}}{{end}}
+CYCLE 5 5 right {{.Cycle}}
+FLAGS 5 22 left {{flags .}}
+SEEN 4 4 right {{dim (seen .)}}
+COST 13 13 right {{with .CostUSD}}{{dollars (value .)}}{{else}}{{with .EstimatedUSD}}≈{{dollars (value .)}} est.{{end}}{{end}}
+MODEL 10 24 left {{dim (text (trimPrefix .Model "claude-"))}}`
+
+// steps is the order in which columns get room: their min, or as much as their
+// texts need up to the number.
+const steps = "HOST NAME CONTEXT PRESSURE USED REPLIES STATE PROJECT FLAGS NAME:24 PROJECT:20 " +
+	"STATE:16 HOST:30 TOKENS NAME:40 SEEN COST NAME:80 CMP TREND ID MODEL CYCLE REPLIES:21"
 
 // list draws sessions, a line each.
 type list struct {
@@ -62,51 +69,58 @@ type list struct {
 	cells    *template.Template
 }
 
+// maxMeasured limits the sessions that decide how wide the columns are: it takes
+// time at each key.
+const maxMeasured = 100
+
 // newList returns a list without the columns that have nothing to show, or are
 // omitted.
-func newList(sessions []api.Session, now time.Time, width int, omit ...string) *list {
-	l := &list{ids: idsOf(sessions, width), gap: 1, cells: templates("", now)}
-	shown := map[string]bool{"ID": len(l.ids) > 0, "HOST": false, "COST": false}
-	widest := 0
-	for i := range sessions {
-		s := &sessions[i]
-		shown["HOST"] = shown["HOST"] || s.Host != ""
-		shown["COST"] = shown["COST"] || s.CostUSD != nil
-		widest = max(widest, screen.Cells(waitText(s.State, s.WaitingFor, widestState)))
-	}
+func newList(sessions []api.Session, now time.Time, omit ...string) *list {
+	l := &list{ids: idsOf(sessions), gap: 1, cells: templates("", now)}
 	for line := range strings.SplitSeq(columnLines, "\n") {
 		var c column
 		head, cell, _ := strings.Cut(line, " {{")
-		if _, err := fmt.Sscan(head, &c.title, &c.min, &c.max, &c.rank, &c.side); err != nil {
+		if _, err := fmt.Sscan(head, &c.title, &c.min, &c.max, &c.side); err != nil {
 			panic(err) // a mistake in the line
 		}
-		if known, depends := shown[c.title]; depends && !known ||
-			slices.Contains(omit, c.title) {
-			continue
-		}
-		if c.title == "STATE" {
-			c.max = max(c.min, widest)
-		}
 		template.Must(l.cells.New(c.title).Parse("{{" + cell))
-		l.columns = append(l.columns, c)
+		needs := 0
+		measured := len(sessions)
+		if c.title != "ID" { // without which the others cannot be typed
+			measured = min(measured, maxMeasured)
+		}
+		for i := range measured {
+			needs = max(needs, screen.Cells(l.cell(c.title, &sessions[i], c.max)))
+		}
+		if needs > 0 && !slices.Contains(omit, c.title) {
+			c.min = max(len(c.title), min(c.min, needs))
+			c.max = max(c.min, needs)
+			l.columns = append(l.columns, c)
+		}
 	}
 	return l
 }
 
+// cell returns a cell of at most width cells.
+func (l *list) cell(title string, s *api.Session, width int) string {
+	at := place{s, width, l.ids[s.ID], s.ID == l.selected}
+	text := screen.FitStart(execute(l.cells, title, at), width)
+	if urgency.Resting(s) && (title != "NAME" || !at.Selected) {
+		text = dim(ansi.Strip(text))
+	}
+	return text
+}
+
 const (
 	shortestID  = 8  // the observer accepts no shorter beginning of an id
+	longestID   = 16 // the width of the column ID
 	narrowNames = 12 // the least width of the column NAME
-	widestState = 30
 )
 
 // idsOf returns what to type for sessions whose name is not shown whole: the
 // name if it is short, else the shortest beginning of the session's id that no
 // other has.
-func idsOf(sessions []api.Session, width int) map[string]string {
-	longest := shortestID
-	if width >= 120 {
-		longest = 16
-	}
+func idsOf(sessions []api.Session) map[string]string {
 	all := make([]string, len(sessions))
 	for i := range sessions {
 		all[i] = cmp.Or(sessions[i].SessionID, sessions[i].ID)
@@ -119,7 +133,7 @@ func idsOf(sessions []api.Session, width int) map[string]string {
 		prints := screen.Text(name) == name
 		switch {
 		case !titled(s) && prints && screen.Cells(name) <= narrowNames:
-		case prints && name != "" && screen.Cells(name) <= longest:
+		case prints && name != "" && screen.Cells(name) <= longestID:
 			ids[s.ID] = name
 		default:
 			n := min(shortestID, len(id))
@@ -135,46 +149,45 @@ func idsOf(sessions []api.Session, width int) map[string]string {
 	return ids
 }
 
-// fit keeps the columns that fit into width cells, and shares out the room that
-// is left.
-func (l *list) fit(width int) {
-	byRank := slices.SortedFunc(
-		slices.Values(l.columns),
-		func(a, b column) int { return a.rank - b.rank },
-	)
+// fit gives width cells to the columns: those of first, then in the order of
+// steps. Names come before the columns that there is no room for.
+func (l *list) fit(width int, first string) {
 	left := width + l.gap
-	lowest := -1
-	for _, c := range byRank {
-		if left < c.min+l.gap {
-			break
+	grow := func(c *column, limit int) {
+		n := max(0, min(left, min(c.max, limit)-c.width))
+		c.width += n
+		left -= n
+	}
+	for step := range strings.FieldsSeq(first + steps + " NAME:80 PROJECT:20") {
+		title, number, grows := strings.Cut(step, ":")
+		i := slices.IndexFunc(l.columns, func(c column) bool { return c.title == title })
+		switch {
+		case i < 0:
+		case grows && l.columns[i].width > 0:
+			limit, _ := strconv.Atoi(number)
+			grow(&l.columns[i], limit)
+		case !grows && l.columns[i].width == 0 && left >= l.columns[i].min+l.gap:
+			left -= l.gap
+			grow(&l.columns[i], l.columns[i].min)
 		}
-		left -= c.min + l.gap
-		lowest = c.rank
 	}
-	l.columns = slices.DeleteFunc(l.columns, func(c column) bool { return c.rank > lowest })
-	for i := range l.columns {
-		l.columns[i].width = l.columns[i].min
-	}
-	for grown := true; grown; {
-		grown = false
+	l.columns = slices.DeleteFunc(l.columns, func(c column) bool { return c.width == 0 })
+	for before := -1; before != left; {
+		before = left
 		for i := range l.columns {
-			if c := &l.columns[i]; left > 0 && c.width < c.max {
-				c.width++
-				left--
-				grown = true
-			}
+			grow(&l.columns[i], l.columns[i].width+1)
 		}
 	}
 }
 
-// line returns the line of a session, or the titles of the columns for nil.
+// line returns the line of a session, or the titles of the columns for nil. What
+// rests is dim.
 func (l *list) line(s *api.Session) string {
 	cells := make([]string, len(l.columns))
 	for i, c := range l.columns {
 		text := dim(screen.FitStart(c.title, c.width))
 		if s != nil {
-			at := place{s, c.width, l.ids[s.ID], s.ID == l.selected}
-			text = screen.FitStart(execute(l.cells, c.title, at), c.width)
+			text = l.cell(c.title, s, c.width)
 		}
 		pad := strings.Repeat(" ", c.width-screen.Cells(text))
 		if c.side == "right" {
@@ -186,19 +199,13 @@ func (l *list) line(s *api.Session) string {
 	return strings.Join(cells, strings.Repeat(" ", l.gap))
 }
 
-func nameCell(c place) string {
-	colour := ""
-	switch {
-	case c.Selected:
-		colour = screen.Reverse
-	case urgency.Resting(c.Session):
-		colour = screen.Dim
+// nameOf returns what a session is called, in width cells: of a title the
+// beginning, of a name the end.
+func nameOf(s *api.Session, width int) string {
+	if titled(s) {
+		return screen.FitStart(screen.Text(s.Title), width)
 	}
-	name := screen.FitEnd(c.Session.DisplayName(), c.Width)
-	if titled(c.Session) { // the beginning of a title is what matters
-		name = screen.FitStart(screen.Text(c.Title), c.Width)
-	}
-	return styled(colour, name)
+	return screen.FitEnd(s.DisplayName(), width)
 }
 
 // dollars formats an amount in at most seven characters.
@@ -218,50 +225,40 @@ func titled(s *api.Session) bool { return s.Name == "" && s.Title != "" }
 // barCell shows how full the context is, with a mark at the size at which the
 // client compacts.
 func barCell(c place) string {
-	mark := c.Width // none
-	if c.ThresholdTokens != nil && c.WindowTokens > 0 && *c.ThresholdTokens > 0 {
-		share := float64(*c.ThresholdTokens) / float64(c.WindowTokens)
-		mark = min(c.Width-1, int(share*float64(c.Width)))
-	}
 	eighths := int(max(0, page.Share(c.Session))*float64(c.Width)*8 + 0.5)
 	bar := []rune(screen.Bar(eighths, c.Width))
-	draw := func(from, to int) string {
-		filled := min(max((eighths+7)/8, from), to)
-		return styled(pressureColour(c.Session), string(bar[from:filled])) +
-			dim(string(bar[filled:to]))
+	if c.ThresholdTokens != nil && c.WindowTokens > 0 && *c.ThresholdTokens > 0 {
+		share := float64(*c.ThresholdTokens) / float64(c.WindowTokens)
+		bar[min(c.Width-1, int(share*float64(c.Width)))] = '┃'
 	}
-	text := draw(0, mark)
-	if mark < c.Width {
-		text += styled(screen.Magenta, "┃") + draw(mark+1, c.Width)
-	}
-	return text
+	filled := (eighths + 7) / 8
+	return styled(pressureColour(c.Session), string(bar[:filled])) + dim(string(bar[filled:]))
 }
 
-// pressureColour returns the colour of a context. It is dim while the agent
-// rests, as nothing changes then.
+// pressureColour returns the colour of a context: only what needs attention has one.
 func pressureColour(s *api.Session) string {
-	if urgency.Resting(s) {
-		return screen.Dim
-	}
-	return cmp.Or(map[string]string{
-		"calm":     screen.Green,
+	return map[string]string{
 		"rising":   screen.Yellow,
 		"high":     screen.Orange,
 		"imminent": screen.Red,
-	}[s.PressureLevel], screen.Dim)
+	}[s.PressureLevel]
 }
 
-// trendCell draws the last sizes of the context, the newest at the right. The
-// whole height is the window.
-func trendCell(c place) string {
-	marks := []rune("▁▂▃▄▅▆▇█")
-	newest := c.Trend[max(0, len(c.Trend)-max(0, c.Width)):]
-	text := strings.Repeat(" ", max(0, c.Width-len(newest)))
-	for _, share := range newest {
-		height := int(share*float64(len(marks)) + 0.999)
-		text += string(marks[min(max(height, 1), len(marks))-1])
+// trend draws the last sizes of the context in some lines, the newest at the
+// right. The whole height is the window.
+func trend(c place, height int) (lines []string) {
+	marks := []rune(" ▁▂▃▄▅▆▇█")
+	wide := max(1, c.Width/30) // of the 30 sizes at most
+	newest := c.Trend[max(0, len(c.Trend)-max(0, c.Width/wide)):]
+	for below := height - 1; below >= 0; below-- {
+		text := strings.Repeat(" ", max(0, c.Width-wide*len(newest)))
+		for _, share := range newest {
+			eighths := max(1, int(share*float64(8*height)+0.999)) - 8*below
+			text += strings.Repeat(string(marks[min(max(eighths, 0), 8)]), wide)
+		}
+		lines = append(lines, styled(pressureColour(c.Session), text))
 	}
-	return styled(pressureColour(c.Session), text)
+	return lines
 }
 
 // repliesCell shows in about how many replies of the model the client compacts.
@@ -271,7 +268,7 @@ func repliesCell(c place) string {
 		return dim("–")
 	}
 	colour := ""
-	if replies.Likely < 3 && !urgency.Resting(c.Session) {
+	if replies.Likely < 3 {
 		colour = screen.Orange
 	}
 	count := urgency.ReplyCount(replies.Likely)
@@ -296,29 +293,20 @@ func fitting(width int, texts ...string) string {
 	return ""
 }
 
-func stateCell(c place) string {
-	state := c.State
-	colour := screen.Yellow
-	switch {
-	case c.IsCompacting:
-		state = "compacting"
-		colour = screen.Magenta
-	case state == "busy":
-		colour = screen.Green
-	case urgency.Resting(c.Session):
-		colour = screen.Dim
-	}
-	return styled(colour, screen.FitEnd(waitText(state, c.WaitingFor, c.Width), c.Width))
-}
-
-// waitText returns a state with what the agent waits for. Where there is no room
+// stateText returns a state with what the agent waits for. Where there is no room
 // for both, the reason is more useful than the state.
-func waitText(state, reason string, width int) string {
-	if reason = screen.Text(reason); reason == "" || state != "waiting" {
-		return state
+func stateText(s *api.Session, width int) string {
+	reason := screen.Text(s.WaitingFor)
+	switch {
+	case s.IsCompacting:
+		return "compacting"
+	case s.State == "busy" || s.State == "active":
+		return "at work"
+	case s.State != "waiting" || reason == "":
+		return screen.Text(s.State)
 	}
 	kind, _, _ := strings.Cut(reason, ":")
-	return fitting(width, state+": "+reason, reason, kind, state)
+	return fitting(width, "waiting: "+reason, reason, kind, "waiting")
 }
 
 // flagsCell shows messages that wait, a handoff, what prevents one, and that
@@ -338,6 +326,5 @@ func flagsCell(c place) string {
 	flag(c.Brake != "", c.Brake, "B")
 	flag(!c.Enabled, "off", "-")
 
-	text := fitting(c.Width, screen.Text(strings.Join(words, " ")), letters)
-	return styled(screen.Yellow, text)
+	return fitting(c.Width, screen.Text(strings.Join(words, " ")), letters)
 }

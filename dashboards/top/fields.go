@@ -15,44 +15,44 @@ import (
 const fieldLines = `agent: {{.ID}}
 host: {{.Host}}
 title: {{.Title}}
-name: {{.Name}}
-in metrics: {{.Label}}
+name: {{if ne .Name .ID}}{{.Name}}{{end}}
+in metrics: {{if and (ne .Label .ID) (ne .Label .Name)}}{{.Label}}{{end}}
 parent: {{.ParentID}}
 provider: {{.Provider}}
 client: {{if ne .Client .Provider}}{{.Client}}{{end}}
 pane: {{.Pane}}
-session: {{.SessionID}}
+session: {{if ne .SessionID .ID}}{{.SessionID}}{{end}}
 project: {{.Project}}
 directory: {{.CWD}}
 transcript: {{.TranscriptPath}}
 model: {{.Model}}
 client version: {{.Version}}
-state: {{wait .State .WaitingFor}}
+state: {{state . 9999}}
 notices: {{if not .Enabled}}off{{end}}
-context: {{if and .TokensUsed .UsedPercentage}}{{bar (value .UsedPercentage)}} {{.UsedPercentage}}%, {{.TokensUsed}} of {{.WindowTokens}} tokens{{else}}unknown until the next reply{{end}}
-pressure: {{with .Pressure}}{{$.PressureLevel}}, {{percent .}}% of where it compacts{{end}}
-window: {{.WindowTokens}} tokens, by {{.WindowSource}}
-largest context: {{if not .Host}}{{.PeakTokens}} tokens{{end}}
-last reading: {{with .ReadingAt}}{{ago .}}, by {{if and $.Client (ne $.Client "claude") (eq $.ContextSource "statusline")}}a hook{{else}}{{or $.ContextSource "transcript"}}{{end}}{{end}}
-cross-check: {{if and (eq .CrossCheck "drift") .DriftTokens}}the status line has {{printf "%+d" (value .DriftTokens)}} tokens; see sm doctor{{else}}{{or .CrossCheck "–"}}{{end}}
-status line: {{if not .Host}}{{ago .StatuslineAt}}{{end}}
-last hook: {{if not .Host}}{{ago .HookAt}}{{end}}
-compactions: {{compactions .}}
-compacting: {{if .IsCompacting}}now{{end}}
+context: {{if and .TokensUsed .UsedPercentage}}{{tokens .TokensUsed}} tokens{{else}}unknown until the next reply{{end}}
+pressure: {{with .Pressure}}{{percent .}}%, {{$.PressureLevel}}{{end}}
 compacts: {{with .ThresholdTokens}}{{compactsAt (value .) $.ThresholdSource}}{{end}}
+window: {{tokens .WindowTokens}} tokens, by {{.WindowSource}}
+largest context: {{if .Host}}{{else if or (not .TokensUsed) (gt .PeakTokens (value .TokensUsed))}}{{tokens .PeakTokens}} tokens{{end}}
+last reading: {{with .ReadingAt}}{{ago .}}, by {{if and $.Client (ne $.Client "claude") (eq $.ContextSource "statusline")}}a hook{{else}}{{or $.ContextSource "transcript"}}{{end}}{{end}}
+cross-check: {{if and (eq .CrossCheck "drift") .DriftTokens}}the status line has {{printf "%+d" (value .DriftTokens)}} tokens; see sm doctor{{else}}{{.CrossCheck}}{{end}}
+status line: {{with .StatuslineAt}}{{ago .}}{{end}}
+last hook: {{with .HookAt}}{{ago .}}{{end}}
+compactions: {{if or .Compactions.Total .Inherited}}{{compactions .}}{{end}}
 when idle: {{with .IdleCompactionAt}}idle compaction at {{.Local.Format "15:04"}}{{end}}
 forecast: {{$and := ""}}{{with .Forecast}}{{with .Replies}}≈ {{count .Likely}} {{if eq (count .Likely) "1"}}reply{{else}}replies{{end}}, {{count .Low}}–{{count .High}}{{$and = "; "}}{{end}}{{with .Seconds}}{{$and}}about {{work .Likely}}{{$and = "; "}}{{end}}{{with .Turns}}{{$and}}{{count .Likely}} {{if eq (count .Likely) "1"}}turn{{else}}turns{{end}}{{end}}{{end}}
 cycle: {{.Cycle}}
 handoff: {{$and := ""}}{{with .Handoff}}{{.}}{{$and = "; "}}{{end}}{{with .LastHandoff}}{{$and}}last with {{.}}{{$and = "; "}}{{end}}{{if eq .Brake "breaker"}}{{$and}}the next would be refused: too many in a short time{{else if eq .Brake "futile"}}{{$and}}another would be refused: this context was above the warning from its start{{end}}
 messages waiting: {{with .Queued}}{{.}}{{end}}
-turns: {{if not .Host}}{{.Turns}}{{end}}
-messages: {{if not .Host}}{{.Messages}}: {{template "tokens" .Tokens}}{{end}}
-subagents: {{with .Subagents}}{{if or .Messages .Files}}{{.Files}} files, {{.Messages}} messages: {{template "tokens" .Tokens}}{{end}}{{end}}
+turns: {{with .Turns}}{{.}}{{end}}
+messages: {{with .Messages}}{{.}}: {{template "tokens" $.Tokens}}{{end}}
+subagents: {{with .Subagents}}{{if or .Messages .Files}}{{.Files}} file{{if ne .Files 1}}s{{end}}, {{.Messages}} message{{if ne .Messages 1}}s{{end}}: {{template "tokens" .Tokens}}{{end}}{{end}}
 cost: {{with .CostUSD}}{{dollars (value .)}} by the client's own figures{{end}}
+estimated cost: {{with .EstimatedUSD}}{{dollars (value .)}} by the configured prices{{end}}
 first request: {{with .CacheWriteUSD}}{{dollars (value .)}} to write the context into the cache, by the client's estimate{{end}}
 from the cache: {{with .CacheHitRatio}}{{hundredths .}}% of all input{{end}}
 started: {{with .StartedAt}}{{.Local.Format "2006-01-02 15:04:05"}}{{end}}
-last activity: {{ago .LastActive}}`
+last activity: {{with .LastActive}}{{ago .}}{{end}}`
 
 // Fields returns the names and values of everything about a session, the
 // agent's id first; fields without a value are left out. Values are not made fit

@@ -1,6 +1,7 @@
 package top
 
 import (
+	"math"
 	"slices"
 	"strings"
 	"time"
@@ -116,7 +117,7 @@ func (t *model) selectRow(i int) {
 func fits(s *api.Session, filter string) bool {
 	texts := []string{
 		s.Host, s.Title, s.Label, s.Name, s.ID, s.SessionID, s.Project,
-		s.Model, s.Client, s.State, s.WaitingFor, s.PressureLevel,
+		s.Model, s.Client, s.State, stateText(s, math.MaxInt), s.PressureLevel,
 	}
 	all := strings.Join(texts, "\n") // which no filter has
 	return strings.Contains(strings.ToLower(all), strings.ToLower(filter))
@@ -222,10 +223,8 @@ func (t *model) viewKey(key string) {
 		"G":      all,
 	}[key]
 	switch {
-	case moves && t.view == viewList:
-		t.selectRow(t.index() + n)
 	case moves:
-		t.line = max(0, t.line+n)
+		t.move(n)
 	case t.view != viewHelp && t.actKey(key):
 	case t.view == viewHelp,
 		t.view != viewList && slices.Contains([]string{"esc", "enter", "backspace", "left"}, key):
@@ -233,12 +232,12 @@ func (t *model) viewKey(key string) {
 		t.from = viewList
 	case key == "?":
 		t.show(viewHelp)
-	case t.view == viewList:
-		t.listKey(key)
+	case t.view != viewList || !t.listKey(key):
+		t.note.text = "no such key; ? shows help"
 	}
 }
 
-func (t *model) listKey(key string) {
+func (t *model) listKey(key string) (known bool) {
 	switch key {
 	case "enter":
 		if t.selected != "" {
@@ -255,6 +254,30 @@ func (t *model) listKey(key string) {
 	case "u", "p", "l", "n", "t", "c":
 		t.Order = Orders()[strings.Index("uplntc", key)] // in the same sequence
 		t.Backwards = false
+	default:
+		return false
 	}
 	t.arrange()
+	return true
+}
+
+// move selects another row in the list, and scrolls elsewhere.
+func (t *model) move(n int) {
+	if t.view == viewList {
+		t.selectRow(t.index() + n)
+	} else {
+		t.line = max(0, t.line+n)
+	}
+}
+
+// click selects the row on a line of the screen, and opens a selected one.
+func (t *model) click(line int) {
+	i := line - len(t.header()) - 1 // of the rows on the screen
+	if t.view != viewList || i < 0 || i >= min(t.room(), len(t.rows)-t.first) {
+		return
+	}
+	if t.rows[t.first+i].ID == t.selected {
+		t.show(viewDetail)
+	}
+	t.selectRow(t.first + i)
 }

@@ -12,7 +12,8 @@ import (
 const spentText = `{{define "spent"}}{{with .Tokens}}0   {{dim "today "}}{{tokens .}}{{dim " tokens"}}
 {{with $.Today.CostUSD}}0  {{dollars .}}
 {{with $.Today.CostSince}}2 {{dim " since " (.Local.Format "15:04")}}
-{{end}}{{end}}{{end}}{{range .Limits}}{{if .RateLimit}}0   {{dim .Name}}
+{{end}}{{end}}{{with $.Today.EstimatedUSD}}0  ≈{{dollars .}}{{dim " est."}}
+{{end}}{{end}}{{range .Limits}}{{if .RateLimit}}0   {{dim .Name}}
 1 {{dim " limit"}}
 0  {{$used := print (hundredths .UsedRatio) "%"}}{{if ge .UsedRatio 0.95}}{{red $used}}{{else if ge .UsedRatio 0.8}}{{orange $used}}{{else}}{{$used}}{{end}}
 3 {{dim " until " (until .ResetsAt)}}

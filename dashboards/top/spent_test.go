@@ -29,6 +29,11 @@ func TestSpent(t *testing.T) {
 			80,
 			"today 950 tokens $3.20 since 13:00",
 		},
+		{
+			`{"today": {"tokens": 1908200000, "cost_usd": 3.2, "estimated_cost_usd": 1.2}}`,
+			80,
+			"today 1.9G tokens $3.20 ≈$1.20 est.",
+		},
 		{`{"rate_limits": {"five_hour": FIVE}}`, 80, "5 h limit 42% until 13:00"},
 		{
 			`{"today": {"tokens": 5000000, "cost_usd": 123.4}, "rate_limits": {"five_hour": FIVE, "seven_day": SEVEN}}`,
@@ -60,7 +65,7 @@ func TestSpent(t *testing.T) {
 			20,
 			"\x1b[2m7 d\x1b[m\x1b[2m limit\x1b[m \x1b[31m96%\x1b[m",
 		},
-		{`{"today": {"tokens": 9223372036854775808}}`, 80, "today 4611686018427.4M tokens"},
+		{`{"today": {"tokens": 9223372036854775808}}`, 80, "today 4611686018.4G tokens"},
 	} {
 		var of api.Sessions
 		if err := json.Unmarshal([]byte(limits.Replace(c.of)), &of); err != nil {

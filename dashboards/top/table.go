@@ -5,7 +5,6 @@ import (
 	"strings"
 	"time"
 
-	"sm/dashboards/screen"
 	"sm/observer/api"
 )
 
@@ -18,22 +17,17 @@ type Table struct {
 
 // Write prints sessions in their order, without those that their agent has left.
 func (t Table) Write(w io.Writer, sessions []api.Session, now time.Time) error {
-	omit := []string{"TREND"}
+	omit := []string{"TREND", "USED"}
 	if t.Past {
-		omit = append(omit, "STATE", "FLAGS", "REPLIES", "CYCLE")
+		omit = []string{"TREND", "PRESSURE", "STATE", "FLAGS", "REPLIES", "CYCLE"}
 	}
-	l := newList(sessions, now, t.Width, omit...)
+	l := newList(sessions, now, omit...)
 	for i := range l.columns {
-		c := &l.columns[i]
-		if c.title != "ID" {
-			continue
-		}
-		c.rank = -1 // the reader needs the whole id for the next command
-		for _, id := range l.ids {
-			c.min = min(c.max, max(c.min, screen.Cells(id)))
+		if c := &l.columns[i]; c.title == "ID" {
+			c.min = c.max // the reader needs the whole id for the next command
 		}
 	}
-	l.fit(t.Width)
+	l.fit(t.Width, "ID ")
 
 	lines := []string{l.line(nil)}
 	for i := range sessions {

@@ -9,15 +9,15 @@ import (
 	"sm/observer/api"
 )
 
-// TestTable checks that wider terminals show more columns, and that sessions that
-// wait for a person come first.
+// TestTable checks that wider terminals show more columns, names before the lesser ones,
+// and that sessions that wait for a person come first.
 func TestTable(t *testing.T) {
 	t.Parallel()
 	for width, want := range map[int]string{
-		60:  "NAME ID CONTEXT USED REPLIES CMP STATE",
-		80:  "PROJECT NAME ID CONTEXT USED REPLIES CMP STATE FLAGS SEEN",
-		120: "PROJECT NAME ID CONTEXT USED TOKENS REPLIES CMP STATE CYCLE FLAGS SEEN COST MODEL",
-		200: "PROJECT NAME ID CONTEXT USED TOKENS REPLIES CMP STATE CYCLE FLAGS SEEN COST MODEL",
+		60:  "NAME ID CONTEXT PRESSURE REPLIES STATE",
+		80:  "PROJECT NAME ID CONTEXT PRESSURE REPLIES STATE FLAGS",
+		120: "PROJECT NAME ID CONTEXT PRESSURE TOKENS REPLIES STATE FLAGS SEEN",
+		200: "PROJECT NAME ID CONTEXT PRESSURE TOKENS REPLIES CMP STATE CYCLE FLAGS SEEN COST MODEL",
 	} {
 		all := topFleet().Sessions
 		Sort(all, ByUrgency, false)
@@ -77,8 +77,8 @@ func TestTableIDs(t *testing.T) {
 		all = append(all, s)
 	}
 	for width, want := range map[int]string{
-		60:  "12345678,abcdef01-23a,abcdef01-23b,,,short,77777777",
-		80:  "12345678,abcdef01-23a,abcdef01-23b,,,short,77777777",
+		60:  "12345678,abcdef01-2,abcdef01-23b,,,short,77777777",
+		80:  "12345678,abcdef01-2,abcdef01-23b,,,short,77777777",
 		120: "12345678,abcdef01-2,abcdef01-23b,,,short,77777777",
 		200: "12345678,abcdef01-2,abcdef01-23b,,,short,77777777",
 	} {

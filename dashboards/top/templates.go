@@ -2,7 +2,6 @@ package top
 
 import (
 	"fmt"
-	"math"
 	"reflect"
 	"strconv"
 	"strings"
@@ -19,7 +18,6 @@ import (
 func templates(text string, now time.Time) *template.Template {
 	functions := template.FuncMap{
 		"ago":         func(at *time.Time) string { return screen.Ago(at, now) },
-		"bar":         func(percent int) string { return screen.Bar(percent*8/10, 10) },
 		"compactions": Compactions,
 		"compactsAt":  page.CompactsAt,
 		"context":     barCell,
@@ -29,13 +27,13 @@ func templates(text string, now time.Time) *template.Template {
 		"flags":       flagsCell,
 		"hundredths":  page.Hundredths,
 		"join":        strings.Join,
-		"name":        nameCell,
+		"name":        nameOf,
 		"percent":     func(share float64) int { return int(100 * share) }, // cut, as on the page
 		"replies":     repliesCell,
-		"state":       stateCell,
+		"state":       stateText,
 		"text":        screen.Text,
 		"tokens":      screen.Tokens,
-		"trend":       trendCell,
+		"trend":       trend,
 		"trimPrefix":  strings.TrimPrefix,
 		"value":       reflect.Indirect,
 		"work":        page.Work,
@@ -56,15 +54,12 @@ func templates(text string, now time.Time) *template.Template {
 			}
 			return at.Local().Format("Mon 15:04")
 		},
-		"wait": func(state, reason string) string {
-			return waitText(state, reason, math.MaxInt)
-		},
 	}
 	colours := map[string]string{
 		"alarm":   screen.Bold + ";" + screen.Red,
 		"bold":    screen.Bold,
 		"dim":     screen.Dim,
-		"green":   screen.Green,
+		"magenta": screen.Magenta,
 		"orange":  screen.Orange,
 		"red":     screen.Red,
 		"reverse": screen.Reverse,
@@ -78,7 +73,7 @@ func templates(text string, now time.Time) *template.Template {
 	functions["figure"] = func(colour string, n int, what string) string {
 		switch n {
 		case 0:
-			colour = "dim"
+			return ""
 		case 1:
 			what = strings.TrimSuffix(what, "s")
 		}

@@ -123,6 +123,14 @@ func (p teaModel) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 			return p, tea.Quit
 		}
 		return p, p.do(p.take())
+	case tea.MouseWheelMsg:
+		n := map[tea.MouseButton]int{tea.MouseWheelUp: -3, tea.MouseWheelDown: 3}[m.Button]
+		p.first += n
+		p.move(n)
+	case tea.MouseClickMsg:
+		if m.Button == tea.MouseLeft {
+			p.click(m.Y)
+		}
 	case tea.PasteMsg:
 		p.paste(m.Content)
 	case note:
@@ -138,6 +146,7 @@ func (p teaModel) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 func (p teaModel) View() tea.View {
 	v := tea.NewView(p.screen())
 	v.AltScreen = true
+	v.MouseMode = tea.MouseModeCellMotion
 	v.WindowTitle = "sm top"
 	return v
 }

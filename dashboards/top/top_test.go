@@ -13,6 +13,7 @@ import (
 	"time"
 	"unicode"
 
+	tea "charm.land/bubbletea/v2"
 	"github.com/charmbracelet/x/ansi"
 	"github.com/google/go-cmp/cmp"
 
@@ -391,11 +392,11 @@ func TestTopDetail(t *testing.T) {
 		t.Errorf("%s", s)
 	}
 	x.poll(api.Sessions{}, nil, topNow.Add(time.Second))
-	if s := x.screen(); !strings.Contains(s, "this session is gone") {
+	if s := x.screen(); !strings.Contains(s, "this agent is gone") {
 		t.Errorf("%s", s)
 	}
 	x.keys("esc")
-	if s := x.screen(); !strings.Contains(s, "no sessions yet") {
+	if s := x.screen(); !strings.Contains(s, "no agents yet") {
 		t.Errorf("%s", s)
 	}
 }
@@ -412,19 +413,37 @@ func TestTopScrolls(t *testing.T) {
 	}
 	x.poll(all, nil, topNow)
 	for i := range 40 {
-		if s := x.screen(); !strings.Contains(s, fmt.Sprintf("› web       n%02d ", i)) {
+		if s := x.screen(); !strings.Contains(s, fmt.Sprintf("› web     n%02d ", i)) {
 			t.Fatalf("row %d:\n%s", i, s)
 		}
 		x.keys("j")
 	}
 	x.keys("g")
-	if s := x.screen(); !strings.Contains(s, "› web       n00 ") ||
+	if s := x.screen(); !strings.Contains(s, "› web     n00 ") ||
 		!strings.Contains(s, "1–7 of 40") {
 		t.Errorf("%s", s)
 	}
 	x.height = 50
 	if s := x.screen(); !strings.Contains(s, " n39 ") {
 		t.Errorf("%s", s)
+	}
+}
+
+// TestMouse checks that the wheel and a click select, and that a second click opens.
+func TestMouse(t *testing.T) {
+	t.Parallel()
+	x := topScene(80, 24, false)
+	p := teaModel{model: x}
+	p.Update(tea.MouseWheelMsg{Button: tea.MouseWheelDown})
+	p.View()
+	for y, want := range []string{"fresh", "fresh", "asks", "api", "web"} {
+		p.Update(tea.MouseClickMsg{Y: y, Button: tea.MouseLeft})
+		if got := x.session().Name; got != want || x.view != viewList {
+			t.Errorf("line %d selects %s, want %s", y, got, want)
+		}
+	}
+	if p.Update(tea.MouseClickMsg{Y: 4, Button: tea.MouseLeft}); x.view != viewDetail {
+		t.Error("a second click does not open the agent")
 	}
 }
 
@@ -464,10 +483,8 @@ func TestTrend(t *testing.T) {
 		{3, nil, "   "},
 		{0, []float64{1}, ""},
 	} {
-		if got := ansi.Strip(trendCell(place{
-			Session: &api.Session{Trend: c.trend},
-			Width:   c.width,
-		})); got != c.want {
+		at := place{Session: &api.Session{Trend: c.trend}, Width: c.width}
+		if got := ansi.Strip(trend(at, 1)[0]); got != c.want {
 			t.Errorf("%v in %d cells: got %q, want %q", c.trend, c.width, got, c.want)
 		}
 	}

@@ -24,17 +24,17 @@ func (t *model) screen() string {
 		head = []string{bold("sm top") + dim("  j k scroll, any other key goes back"), ""}
 		body = helpLines()
 	case s == nil:
-		head = []string{styled(screen.Yellow, "this session is gone; esc goes back")}
+		head = []string{styled(screen.Yellow, "this agent is gone; esc goes back")}
 	case t.view == viewDetail:
 		head = t.header()
-		name := screen.FitEnd(s.DisplayName(), max(1, t.Width-30))
+		name := nameOf(s, max(1, t.Width-30))
 		head[0] = styled(screen.Reverse, name) + dim("  esc goes back, j k scroll")
 		if t.All.Demo {
 			head[0] = styled(screen.Reverse, " DEMO ") + " " + head[0]
 		}
-		body = facts(s, t.now, t.Width)
+		body = facts(s, t.now, t.Width, t.height-len(head))
 	default:
-		name := screen.FitEnd("handoffs of "+s.DisplayName(), max(1, t.Width-40))
+		name := "handoffs of " + nameOf(s, max(1, t.Width-52))
 		title := styled(screen.Reverse, name) + dim("  h asks it for one, esc goes back")
 		head = []string{title, ""}
 		body = []string{dim("  asking the observer …")}
@@ -42,8 +42,9 @@ func (t *model) screen() string {
 			body = t.handed.lines(t.now, t.Width)
 		}
 	}
-	t.line = max(0, min(t.line, len(body)-max(1, t.height-len(head))))
-	lines := append(head, body[t.line:]...)
+	room := max(1, t.height-len(head))
+	t.line = max(0, min(t.line, len(body)-room))
+	lines := append(head, cut(body[t.line:], room, "j shows more")...)
 
 	if bottom := t.bottom(); len(bottom) > 0 {
 		bottom = bottom[max(0, len(bottom)-t.height):]
@@ -56,6 +57,14 @@ func (t *model) screen() string {
 	return strings.Join(lines, "\n")
 }
 
+// cut returns at most n lines, the last one with how to see those left out.
+func cut(lines []string, n int, how string) []string {
+	if len(lines) <= n {
+		return lines
+	}
+	return append(lines[:n-1:n-1], dim("  … "+how))
+}
+
 // padded returns n lines.
 func padded(lines []string, n int) []string {
 	return append(lines, make([]string, n)...)[:n]
@@ -63,12 +72,12 @@ func padded(lines []string, n int) []string {
 
 // list returns the header, the sessions and the footer.
 func (t *model) list() []string {
-	rows := newList(t.rows, t.now, t.Width)
+	rows := newList(t.rows, t.now, "USED")
 	rows.selected = t.selected
 	if t.Width >= 120 {
 		rows.gap = 2
 	}
-	rows.fit(t.Width - 2)
+	rows.fit(t.Width-2, "")
 	lines := append(t.header(), "  "+rows.line(nil))
 
 	// The selected row stays on the screen.
@@ -120,27 +129,28 @@ func (t *model) header() []string {
 // listText has the templates around the list. Those of the summary and the
 // footer are for fitParts.
 const listText = `{{define "summary"}}0 {{bold "sm top"}}{{if .All.Demo}} {{reverse " DEMO "}}{{end}}{{dim .Server}}
-3 {{figure "bold" .Agents "agents"}}
+3 {{if .Filter}}  {{bold .Listed}}{{dim " of " .Agents " agents"}}{{else}}{{figure "bold" .Agents "agents"}}{{end}}
 5 {{if .Central}}{{figure "bold" .All.Hosts "hosts"}}{{end}}
 1 {{figure "yellow" (index .Needs 0) "waiting"}}
-4 {{figure "green" (index .Needs 1) "at work"}}
+4 {{figure "bold" (index .Needs 1) "at work"}}
 6 {{figure "bold" (index .Needs 2) "idle"}}
-2 {{figure "red" .Imminent "imminent"}}
+2 {{figure "red" (index .Levels "imminent") "imminent"}}
+6 {{figure "orange" (index .Levels "high") "high"}}
 8 {{if ge .Width 100}}{{figure "bold" .Compactions "compactions"}}{{end}}
-7 {{figure "yellow" .Queued "queued"}}
+7 {{figure "bold" .Queued "queued"}}
 {{end}}
 
 {{define "alarms"}}{{if not .Gone.IsZero}}{{alarm (or .Central "observer") " gone since " (.Gone.Local.Format "15:04:05") "; these figures are from before"}}{{dim " (" (text .Why) ")"}}
 {{end}}{{with .All.Down}}{{alarm "no answer from the observers of: " (text (join . ", "))}}
-{{end}}{{if .All.NotWarned}}{{yellow .NotWarned}}
+{{end}}{{if .All.NotWarned}}{{.NotWarned}}
 {{end}}{{if .All.CatchingUp}}{{yellow "catching up: the observer is still reading what existed when it started"}}
 {{end}}{{end}}
 
-{{define "nothing"}}{{if .Filter}}no session matches; esc clears the filter
-{{- else if .Quiet}}all sessions are quiet; x shows them
-{{- else if .All.Others}}all sessions have been quiet for long; sm status --all lists them
+{{define "nothing"}}{{if .Filter}}no agent matches; esc clears the filter
+{{- else if .Quiet}}all agents are quiet; x shows them
+{{- else if .All.Others}}all agents have been quiet for long; sm status --all lists them
 {{- else if .Central}}the server has no series agent_session_…; see 'Many machines' in deploy/README.md
-{{- else}}no sessions yet{{end}}{{end}}
+{{- else}}no agents yet{{end}}{{end}}
 
 {{define "footer"}}0 {{if .Backwards}}{{bold .Order " ↑"}}{{else}}{{bold .Order " ↓"}}{{end}}
 1 {{with .Client}}{{yellow "  " . " alone"}}{{end}}
@@ -161,7 +171,8 @@ type summary struct {
 	*model
 	Agents      int
 	Needs       [urgency.Idles + 1]int
-	Imminent    int
+	Listed      int
+	Levels      map[string]int // of pressure, of those at work
 	Compactions int
 	Queued      int
 	Server      string
@@ -171,7 +182,13 @@ type summary struct {
 
 // text returns the text of one of these templates.
 func (t *model) text(name, shown string) string {
-	sum := summary{model: t, Shown: shown, NotWarned: api.NotWarnedNotice}
+	sum := summary{
+		model:     t,
+		Levels:    map[string]int{},
+		Listed:    len(t.rows),
+		Shown:     shown,
+		NotWarned: api.NotWarnedNotice,
+	}
 	for i := range t.All.Sessions {
 		s := &t.All.Sessions[i]
 		if s.State == "left" {
@@ -181,8 +198,8 @@ func (t *model) text(name, shown string) string {
 		sum.Compactions += s.Compactions.Total()
 		sum.Queued += s.Queued
 		sum.Needs[min(urgency.Of(s), urgency.Idles)]++
-		if s.PressureLevel == "imminent" && !urgency.Resting(s) {
-			sum.Imminent++
+		if urgency.Of(s) == urgency.Works {
+			sum.Levels[s.PressureLevel]++
 		}
 	}
 	if t.Central != "" && t.Width >= 100 {
@@ -218,14 +235,16 @@ y: copy its id
 u p l: sort by urgency, pressure, replies left
 n t c: sort by name, time of activity, compactions
 r: reverse the order
-x: hide quiet sessions, or show them again
+x: hide quiet agents, or show them again
+mouse: wheel scrolls; click chooses, again opens;
+: with shift it selects text
 q ctrl+c: quit
 
 CONTEXT: how full; ┃ is where the client compacts
-: green to red: how near; dim: it does nothing
+PRESSURE: how near that is; dim rows do nothing
 TREND: its last sizes, the height is the window
 REPLIES: until a compaction comes, about
-CMP: compactions of the session
+CMP: compactions of the agent
 CYCLE: from one compaction, clear, handoff to another
 FLAGS: q2: two messages wait; H: handoff under way;
 : B: another would be refused; -: notices are off
@@ -240,36 +259,34 @@ func helpLines() (lines []string) {
 }
 
 const (
-	factsWidth   = 64 // of a column of facts, in cells, where there are several
+	factsWidth   = 48 // of a column of facts, in cells, where there are several
 	minPanel     = 12 // free lines that a panel needs
 	minPanelView = 30 // lines of a screen with a panel
+	maxTrend     = 12 // lines
 )
 
-// facts returns everything about a session, in as many columns as there is room
-// for.
-func facts(s *api.Session, now time.Time, width int) []string {
-	columns := max(1, width/factsWidth)
+// facts returns everything about a session: in as few columns as the height
+// needs, and what is left of it goes to the trend.
+func facts(s *api.Session, now time.Time, width, height int) []string {
+	fields := Fields(*s, now)
+	columns := max(1, min(width/factsWidth, 1+(len(fields)+4)/max(1, height)))
 	width /= columns
-	bar := min(60, max(1, width-19))
-	label := func(name string) string {
-		return dim(fmt.Sprintf("  %-16s ", name))
-	}
-
 	var all []string
-	for _, f := range Fields(*s, now) {
+	for _, f := range fields {
 		name := f[0]
 		for _, part := range screen.Wrap(screen.Text(f[1]), width-20) {
-			all = append(all, label(name)+part)
+			all = append(all, dim(fmt.Sprintf("  %-16s ", name))+part)
 			name = ""
 		}
 	}
-	lines := []string{
-		"",
-		label("context") + barCell(place{Session: s, Width: bar}),
-		label("trend") + trendCell(place{Session: s, Width: min(30, bar)}),
-		"",
-	}
+
 	rows := (len(all) + columns - 1) / columns
+	at := place{Session: s, Width: min(60, max(1, width-4))}
+	lines := append([]string{"", barCell(at)}, trend(at, max(1, min(maxTrend, 4*len(s.Trend), height-rows-3)))...)
+	for i := range lines {
+		lines[i] = "  " + lines[i]
+	}
+	lines = append(lines, "")
 	for i := range rows {
 		line := ""
 		for j := i; j < len(all); j += rows {
@@ -286,9 +303,9 @@ func (t *model) panel(free int) []string {
 	if s == nil || free < minPanel || t.height < minPanelView {
 		return nil
 	}
-	name := screen.FitEnd(s.DisplayName(), max(1, t.Width/2))
+	name := nameOf(s, max(1, t.Width/2))
 	rule := strings.Repeat("─", max(0, t.Width-screen.Cells(name)-4))
 	title := dim("─ ") + bold(name) + dim(" "+rule)
-	lines := append([]string{"", title}, facts(s, t.now, t.Width)...)
-	return lines[:min(len(lines), free)]
+	lines := append([]string{"", title}, facts(s, t.now, t.Width, free-2)...)
+	return cut(lines, free, "enter shows all")
 }

@@ -7,9 +7,9 @@ import (
 	"sm/observer/api"
 )
 
-// TestWaitText checks that the reason is shown as far as there is room, and the
+// TestStateText checks that the reason is shown as far as there is room, and the
 // state rather than a part of a word.
-func TestWaitText(t *testing.T) {
+func TestStateText(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
 		state, reason string
@@ -23,9 +23,11 @@ func TestWaitText(t *testing.T) {
 		{"waiting", "question", 10, "question"},
 		{"waiting", "", 10, "waiting"},
 		{"waiting", "a\x1b[31m\nb", 26, "waiting: a?[31m b"},
-		{"busy", "permission: Bash", 26, "busy"},
+		{"busy", "permission: Bash", 26, "at work"},
+		{"quiet", "", 10, "quiet"},
 	} {
-		if got := waitText(tt.state, tt.reason, tt.width); got != tt.want {
+		s := &api.Session{State: tt.state, WaitingFor: tt.reason}
+		if got := stateText(s, tt.width); got != tt.want {
 			t.Errorf("%q in %d: got %q, want %q", tt.reason, tt.width, got, tt.want)
 		}
 	}
