@@ -33,7 +33,7 @@ context: {{if and .TokensUsed .UsedPercentage}}{{tokens .TokensUsed}} tokens{{el
 pressure: {{with .Pressure}}{{percent .}}%, {{$.PressureLevel}}{{end}}
 compacts: {{with .ThresholdTokens}}{{compactsAt (value .) $.ThresholdSource}}{{end}}
 window: {{tokens .WindowTokens}} tokens, by {{.WindowSource}}
-largest context: {{if .Host}}{{else if or (not .TokensUsed) (gt .PeakTokens (value .TokensUsed))}}{{tokens .PeakTokens}} tokens{{end}}
+largest context: {{if not .TokensUsed}}{{with .PeakTokens}}{{tokens .}} tokens{{end}}{{else if gt .PeakTokens (value .TokensUsed)}}{{tokens .PeakTokens}} tokens{{end}}
 last reading: {{with .ReadingAt}}{{ago .}}, by {{if and $.Client (ne $.Client "claude") (eq $.ContextSource "statusline")}}a hook{{else}}{{or $.ContextSource "transcript"}}{{end}}{{end}}
 cross-check: {{if and (eq .CrossCheck "drift") .DriftTokens}}the status line has {{printf "%+d" (value .DriftTokens)}} tokens; see sm doctor{{else}}{{.CrossCheck}}{{end}}
 status line: {{with .StatuslineAt}}{{ago .}}{{end}}
