@@ -69,7 +69,7 @@ func TestSparkScale(t *testing.T) {
 		WindowTokens:    200_000,
 		ThresholdTokens: new(int64(100_000)),
 	}, &h)
-	if want := "M0 88.4L100 84.6"; s.Now != want || s.Limit != "50" {
+	if want := "M0 88L100 85"; s.Now != want || s.Limit != "50" {
 		t.Errorf("%q and %q, want %q and 50", s.Now, s.Limit, want)
 	}
 }

@@ -37,7 +37,13 @@ type renderer struct {
 func newRenderer(zone *time.Location) *renderer {
 	text := func(name string) string {
 		b, _ := files.ReadFile(name) // it is embedded
-		return string(b)
+		var short strings.Builder
+		for line := range strings.Lines(string(b)) {
+			if line = strings.TrimLeft(line, " "); !strings.HasPrefix(line, "// ") {
+				short.WriteString(line)
+			}
+		}
+		return short.String()
 	}
 	// One function, so that nothing of it can be reached from elsewhere.
 	script := "'use strict';\n(() => {\n" + text("base.js") + text("list.js") + text("detail.js") + text("bell.js") + text("page.js") + "})();\n"

@@ -93,7 +93,7 @@ func TestTold(t *testing.T) {
 		}
 		html := p.draw("row", row{s, "", sparkOf(s, h)})
 		_, html, _ = strings.Cut(html, "; window 200k")
-		got, _, _ := strings.Cut(html, `"`)
+		got, _, _ := strings.Cut(html, "<")
 		if got = strings.TrimPrefix(got, "; "); got != want && html != "" {
 			t.Errorf("%s: %q, want %q", change, got, want)
 		}

@@ -46,8 +46,8 @@ func sparkOf(s *api.Session, h *curve.History) spark {
 	if blank {
 		wide *= 1.1 // room for the cycle that has begun
 	}
-	x := func(i int) string { return number(100*at[i-first]/wide, 10) }
-	y := func(tokens int64) string { return number(98-96*min(1, float64(tokens)/top), 10) }
+	x := func(i int) string { return number(100*at[i-first]/wide, 1) }
+	y := func(tokens int64) string { return number(98-96*min(1, float64(tokens)/top), 1) }
 
 	var d spark
 	if threshold := value(s.ThresholdTokens); threshold > 0 && float64(threshold) <= top {
@@ -74,7 +74,7 @@ func sparkOf(s *api.Session, h *curve.History) spark {
 		}
 	}
 	if blank {
-		d.Breaks = append(d.Breaks, number(100*at[len(at)-1]/wide+4, 10))
+		d.Breaks = append(d.Breaks, number(100*at[len(at)-1]/wide+4, 1))
 		d.Label = "no reading in this cycle yet"
 		return d
 	}
