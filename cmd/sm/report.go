@@ -19,10 +19,12 @@ func newReportCommand(env *environ) *cobra.Command {
 	cmd := command(`report [PATH]...
 Summarize compactions and their cost
 
-Read the transcripts in and below each PATH, by default all of this user, and summarize them: the cost of compactions,
-handoffs and clears in tokens, time, and files read again in the 25 replies after them; sessions, turns and
-compactions by project, model and month; context sizes before and after compactions; turns between compactions;
-storms. Records copied by a fork or a resume count once; subagents do not count. No observer is needed.
+Read the transcripts in and below each PATH, by default all of this user, and summarize them: what compactions cost in
+tokens of files that were read again in the 25 replies after them, and in time; the same for handoffs and clears; sizes of
+contexts by client; one piece of advice. --verbose adds sessions, turns and compactions by project, model and month, and
+how sizes and turns are spread. Dollars are estimated by cost.prices of the configuration.
+
+Records copied by a fork or a resume count once; subagents do not count. No observer is needed.
 
 $ sm report
 $ sm report --verbose           # by project, model and month, with histograms
@@ -53,6 +55,7 @@ $ sm report --json ~/.claude/projects
 		r, bad := report.Of(cmd.Context(), h, report.Options{
 			Policy:  alertOptions(cfg),
 			Windows: cfg.Windows,
+			Prices:  cfg.Cost.Prices,
 			Now:     time.Now(),
 		})
 		if bad != nil {

@@ -51,6 +51,10 @@ func addCompactions(to *api.Compactions, c api.Compactions) {
 func addsUp(t *testing.T, r *report.Report) {
 	t.Helper()
 	total := report.Row{Sessions: r.Sessions, Turns: r.Turns, Compactions: r.Compactions}
+	billed := 0
+	for _, p := range r.ProjectCosts {
+		billed += p.Compactions.Count
+	}
 	for name, rows := range map[string][]report.Row{
 		"projects": r.Projects,
 		"models":   r.Models,
@@ -84,10 +88,11 @@ func addsUp(t *testing.T, r *report.Report) {
 		}
 	}
 	c := r.Compactions
-	want := []int{c.Auto + c.Unknown, c.Manual, c.Total(), c.Total(), c.Total()}
+	want := []int{c.Auto + c.Unknown, c.Manual, c.Total(), c.Total(), c.Total(), c.Total(), c.Total()}
 	got := []int{
 		r.Pre.Known + r.Pre.Unknown, r.ManualPre.Known + r.ManualPre.Unknown, r.Post.Known + r.Post.Unknown,
 		r.PostPercentage.Known + r.PostPercentage.Unknown, r.TurnsPerCycle.Known + r.TurnsPerCycle.Unknown,
+		billed, r.Costs.Compactions.Count,
 	}
 	if d := cmp.Diff(want, got); d != "" {
 		t.Errorf("compactions in the distributions (-want +got):\n%s", d)

@@ -55,14 +55,8 @@ func (env *environ) transcripts(
 // beginsWithRecord reports whether a file begins with a JSON object, as
 // transcripts do. A file that cannot be read passes; reading it gives the error.
 func beginsWithRecord(path string) bool {
-	f, err := os.Open(path)
-	if err != nil {
-		return true
-	}
-	defer f.Close()
-	head := make([]byte, 4096)
-	n, _ := io.ReadFull(f, head) // fewer bytes are as good
-	return bytes.HasPrefix(bytes.TrimLeft(head[:n], " \t\r\n"), []byte("{"))
+	head := history.Head(path)
+	return head == nil || bytes.HasPrefix(bytes.TrimLeft(head, " \t\r\n"), []byte("{"))
 }
 
 // existingProjects are the folders with transcripts that there are, of all clients.

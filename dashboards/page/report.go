@@ -17,12 +17,13 @@ var reportFiles embed.FS
 // Report is what past transcripts add up to, as it is drawn to be passed on.
 type Report struct {
 	*report.Report
-	Build string
-	Lead  string // the most important sentence
-	Span  string // sessions and days
-	Saved string // what would have been saved, "" where that is not known
-	Took  func(seconds int64) string
-	Zone  *time.Location
+	Build  string
+	Lead   string // the most important sentence
+	Span   string // sessions and days
+	Advice string // "" for none
+	Took   func(seconds int64) string
+	Client func(name string) string // what people call a client
+	Zone   *time.Location
 }
 
 // maxProjects limits the rows of projects.
@@ -46,10 +47,12 @@ func WriteReport(w io.Writer, r *Report) error {
 	style, _ := files.ReadFile("page.css") // both are embedded
 	more, _ := reportFiles.ReadFile("report.css")
 	t := template.Must(template.New("report.html").Funcs(template.FuncMap{
-		"pair":  newPair,
-		"short": short,
-		"tame":  tame,
-		"took":  r.Took,
+		"pair":    newPair,
+		"short":   short,
+		"tame":    tame,
+		"took":    r.Took,
+		"client":  r.Client,
+		"columns": columnsOf,
 		"across": func(i, n int, more float64) string {
 			return percent((float64(i) + more) / float64(n))
 		},
@@ -58,15 +61,10 @@ func WriteReport(w io.Writer, r *Report) error {
 		"share":   func(part, of int) string { return percent(float64((100*part+of/2)/of) / 100) },
 	}).ParseFS(reportFiles, "report.html"))
 
-	offs, ranges := forecastColumns(r.Forecast)
 	err := t.Execute(w, map[string]any{
 		"Report":   r,
 		"Style":    template.CSS(string(style) + string(more)),
 		"Projects": r.ProjectCosts[:min(len(r.ProjectCosts), maxProjects)],
-		"Sizes":    columnsOf(r.Pre.Histogram),
-		"After":    columnsOf(r.Post.Histogram),
-		"Errors":   offs,
-		"Ranges":   ranges,
 		"Each":     sticksOf(r.Boundaries, r.Zone),
 	})
 	if err != nil {
@@ -89,20 +87,6 @@ func columnsOf(bins []report.Bin) (list []column) {
 		})
 	}
 	return list
-}
-
-// forecastColumns draws how far each class of forecasts was off, and how many of its
-// ranges held the truth.
-func forecastColumns(all []report.Forecast) (offs, ranges []column) {
-	for _, f := range all {
-		if f.Forecasts == 0 {
-			continue
-		}
-		of := fmt.Sprintf("%d left (%d)", f.Left, f.Forecasts)
-		offs = append(offs, column{min(1, *f.Error), of, Hundredths(*f.Error) + "%"})
-		ranges = append(ranges, column{*f.Within, of, Hundredths(*f.Within) + "%"})
-	}
-	return offs, ranges
 }
 
 // sticksOf draws what was read again after each boundary, nil where there is none.

@@ -26,6 +26,19 @@ func reported(t *testing.T, r *Report) string {
 
 // TestReport: all figures are drawn, and names are escaped.
 func TestReport(t *testing.T) {
+	sizes := &report.Report{Costs: report.Costs{Compactions: report.Cost{Count: 1}}}
+	sizes.Pre.Histogram = []report.Bin{{
+		From:  150_000,
+		To:    160_000,
+		Count: 1,
+	}, {
+		From: 160_000,
+		To:   170_000,
+	}, {
+		From:  170_000,
+		To:    180_000,
+		Count: 3,
+	}}
 	got := reported(t, &Report{
 		Report: &report.Report{
 			Costs: report.Costs{
@@ -33,7 +46,7 @@ func TestReport(t *testing.T) {
 					Count:   2,
 					Reads:   3,
 					Rereads: 2,
-					Tokens:  1500,
+					All:     1500,
 					Dropped: 10_000,
 					Seconds: 120,
 				},
@@ -43,38 +56,10 @@ func TestReport(t *testing.T) {
 				Name:  "<b>web</b>",
 				Costs: report.Costs{Compactions: report.Cost{Count: 2, Reads: 4, Rereads: 1}},
 			}},
-			Pre: report.Distribution{
-				Histogram: []report.Bin{{
-					From:  150_000,
-					To:    160_000,
-					Count: 1,
-				}, {
-					From: 160_000,
-					To:   170_000,
-				}, {
-					From:  170_000,
-					To:    180_000,
-					Count: 3,
-				}},
-			},
+			Clients: []report.Client{{Name: "claude", Report: sizes}, {Name: "codex", Report: sizes}},
 			Boundaries: []report.Boundary{
 				{At: time.Unix(1_700_000_600, 0), Kind: "handoff"},
 				{At: time.Unix(1_700_000_000, 0), Kind: "compaction", Tokens: 1500},
-			},
-			Forecast: []report.Forecast{
-				{
-					Left:      10,
-					Forecasts: 18,
-					Error:     new(0.53),
-					Within:    new(0.89),
-				},
-				{
-					Left:      20,
-					Forecasts: 3,
-					Error:     new(1.2),
-					Within:    new(0.5),
-				},
-				{Left: 40},
 			},
 			RereadFiles: []report.RereadFile{{
 				Project: "web",
@@ -83,11 +68,12 @@ func TestReport(t *testing.T) {
 				Tokens:  1500,
 			}},
 		},
-		Build: "sm 1",
-		Lead:  "2 compactions cost 10k tokens.",
-		Span:  "3 sessions",
-		Saved: "Much.",
-		Zone:  time.UTC,
+		Build:  "sm 1",
+		Lead:   "2 compactions cost 1.5k tokens read again.",
+		Span:   "3 sessions",
+		Advice: "Hand over <before>.",
+		Client: strings.ToTitle,
+		Zone:   time.UTC,
 	})
 	golden(t, "report.golden.html", got)
 	if strings.Contains(got, "<b>web") || strings.Contains(got, "\u202e") {

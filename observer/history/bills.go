@@ -7,10 +7,10 @@ import (
 	"sm/transcript/bills"
 )
 
-// Bill is that of one boundary, with the session in which it happened first.
+// Bill is that of one boundary, with the session in which it happened first, and its model.
 type Bill struct {
 	transcript.Bill
-	Agent string
+	Agent, Model string
 }
 
 // Bills returns the bill of each boundary once, however many transcripts share it:
@@ -41,7 +41,7 @@ func (h *History) Bills() (list []*Bill) {
 				continue
 			}
 			if x := known[key]; x == nil {
-				known[key] = &Bill{b, agent}
+				known[key] = &Bill{b, agent, p.change.Session.Model}
 				list = append(list, known[key])
 			} else if b.Replies > x.Replies {
 				x.Bill = b

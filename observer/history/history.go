@@ -28,7 +28,9 @@ type History struct {
 	logs    []*log // once settled, origins before their copies
 	clients clients.Table
 	rules   []transcript.WindowRule
-	Strange int // files without a single record: no transcripts
+	Strange int    // files without a single record: no transcripts
+	Noticed bool   // any agent had a notice of its context
+	Client  string // of a part, see Clients
 	shared  map[transcript.Key]*common
 	own     map[transcript.Key]ownCompaction
 	reading sync.Map // the logs of files that workers read, by path
@@ -44,6 +46,7 @@ type log struct {
 	// summary, a /clear or a handoff.
 	follows bool
 	begun   bool                              // a prompt or a reading has been seen
+	noticed bool                              // the agent had a notice of its context
 	models  []string                          // "" is the first
 	origin  map[transcript.Key]transcript.Key // of the prompts that name one, by their own names
 
@@ -52,6 +55,7 @@ type log struct {
 	alone  transcript.Instant // its first record that is in no other transcript, 0 for none
 	last   transcript.Key     // its newest reading
 	passed bool               // the session's last cycle goes on elsewhere, or was ended by other means than a compaction
+	active bool               // the last cycle may go on here: it has a record of the last minutes
 }
 
 // record is a transcript.Entry without what reports do not look at.
@@ -95,6 +99,7 @@ func (h *History) add(c transcript.Change) {
 	p.records = slices.Clone(p.records) // without room for more
 	c.Whole = false                     // emit it record by record, as if it had been followed
 	p.change = c
+	h.Noticed = h.Noticed || p.noticed
 	h.logs = append(h.logs, p)
 }
 
@@ -103,6 +108,7 @@ func (p *log) note(e *transcript.Entry) {
 	if e.Text != "" && !p.begun {
 		p.follows = p.follows || goesOn(e)
 	}
+	p.noticed = p.noticed || strings.Contains(e.Text, wording.Context)
 	r, ok := p.record(e)
 	if ok {
 		p.records = append(p.records, r)
@@ -116,6 +122,22 @@ func (p *log) note(e *transcript.Entry) {
 			tokens: r.tokens,
 		})
 	}
+}
+
+// Clients returns the parts of the clients, nil where all is of one.
+func (h *History) Clients() (parts []*History) {
+	for _, c := range slices.Backward(h.clients) { // the usual one first
+		part := &History{clients: h.clients, Client: c.Client, Noticed: h.Noticed}
+		for _, p := range h.logs {
+			if p.change.Client == c.Client {
+				part.logs = append(part.logs, p)
+			}
+		}
+		if n := len(part.logs); n > 0 && n < len(h.logs) {
+			parts = append(parts, part)
+		}
+	}
+	return parts
 }
 
 // goesOn reports whether a record at the beginning of a transcript shows that the session

@@ -30,8 +30,8 @@ type Timeline struct {
 	First []bool
 	Sizes []int64 // of a compaction that happened here: the size of the context in tokens, 0 when unknown
 	// Open means that the last cycle is over and counts: nothing else ended it,
-	// and no other transcript continues it.
-	Open bool
+	// and no other transcript continues it. Active means that it may not be over.
+	Open, Active bool
 }
 
 // stillActive is how long after its last record a session may well go on, as for the observer.
@@ -61,10 +61,12 @@ func (h *History) Settle(rules []transcript.WindowRule, now time.Time) []fleet.V
 	h.precede()
 	lately := transcript.InstantOf(now.Add(-stillActive))
 	for _, p := range h.logs {
-		p.passed = p.passed || p.change.Session.Active > lately
 		if p.before != nil {
 			p.before.passed = true
 		}
+	}
+	for _, p := range h.logs {
+		p.active = !p.passed && p.change.Session.Active > lately
 	}
 	return f.Views(now)
 }
@@ -205,7 +207,8 @@ func (h *History) unpack(p *log, t *Timeline) {
 		Events: t.Events[:0],
 		First:  t.First[:0],
 		Sizes:  t.Sizes[:0],
-		Open:   !p.passed,
+		Open:   !p.passed && !p.active,
+		Active: p.active,
 	}
 	model := ""
 	for j := range p.records {

@@ -38,6 +38,36 @@ type Cost struct {
 	// long it took, where that is known.
 	Dropped int64 `json:"tokens_dropped"`
 	Seconds int64 `json:"seconds"`
+	// All is Tokens of all boundaries, however few replies followed.
+	All    int64 `json:"-"`
+	millis int64
+}
+
+// Spent is what compactions cost beside the work: the tokens that were read
+// again, however few replies followed, and how long they took, where that is known.
+type Spent struct {
+	Tokens  int64 `json:"reread_tokens"`
+	Seconds int64 `json:"seconds"`
+	// USD is an estimate for Tokens, by what it costs to write them to the cache;
+	// null if a model has no price.
+	USD *float64 `json:"estimated_cost_usd"`
+}
+
+// advise chooses the advice. Without notices no agent hands over in time, so that they
+// come first.
+func (r *Report) advise(noticed bool) {
+	saved := &r.Saved
+	switch {
+	case r.Compactions.Total() == 0:
+	case !noticed:
+		r.Advice = "sm install"
+	case saved.ByHandoffs != nil && *saved.ByHandoffs > saved.ByFiles:
+		r.Advice = "sm handoff"
+	case saved.ByFiles > 0:
+		r.Advice = "sm report --files"
+	default:
+		r.Advice = "sm replay --grid"
+	}
 }
 
 // ProjectCosts are those of one project.
@@ -89,7 +119,9 @@ func (c *Costs) add(b *transcript.Bill) {
 	x := c.of(b.Kind)
 	x.Count++
 	x.Dropped += b.Dropped()
-	x.Seconds += b.Millis
+	x.millis += b.Millis
+	x.Seconds = (x.millis + 500) / 1000
+	x.All += b.Tokens
 	if b.Replies < followedBy {
 		return
 	}
@@ -102,16 +134,10 @@ func (c *Costs) add(b *transcript.Bill) {
 	x.Tokens += b.Tokens
 }
 
-// settle turns milliseconds into seconds.
-func (c *Costs) settle() {
-	for kind := range transcript.BilledClear + 1 {
-		x := c.of(kind)
-		x.Seconds = (x.Seconds + 500) / 1000
-	}
-}
-
 // costs fills in what boundaries cost.
-func (r *Report) costs(list []*history.Bill, projects map[string]string) {
+func (r *Report) costs(list []*history.Bill, projects map[string]string, prices transcript.Prices) {
+	usd := 0.0
+	priced := true
 	byProject := map[string]*ProjectCosts{}
 	files := map[transcript.Key]*RereadFile{}
 	for _, b := range list {
@@ -123,25 +149,24 @@ func (r *Report) costs(list []*history.Bill, projects map[string]string) {
 			byProject[name] = p
 		}
 		p.add(&b.Bill)
-		if b.Replies < followedBy {
-			continue
-		}
-		if b.Kind == transcript.BilledCompaction {
+		if b.Kind == transcript.BilledCompaction && b.Tokens > 0 {
+			cost, ok := prices.Cost(b.Model, transcript.Usage{CacheCreation: b.Tokens})
+			usd += cost
+			priced = priced && ok
 			countFiles(files, name, &b.Bill)
 		}
 		if b.At != 0 {
 			r.Boundaries = append(r.Boundaries, Boundary{b.At.Time(), b.Kind.String(), b.Tokens})
 		}
 	}
-	r.Costs.settle()
 	r.Dropped = r.Costs.Compactions.Dropped
-	r.Costs.Compactions.Count = r.Compactions.Total()
-	for _, p := range byProject {
-		p.settle()
+	r.Spent = Spent{Tokens: r.Costs.Compactions.All, Seconds: r.Costs.Compactions.Seconds}
+	if priced && r.Spent.Tokens > 0 {
+		r.Spent.USD = &usd
 	}
 	r.ProjectCosts = ordered(byProject, func(a, b ProjectCosts) int {
 		return cmp.Or(
-			cmp.Compare(b.Compactions.Tokens, a.Compactions.Tokens),
+			cmp.Compare(b.Compactions.All, a.Compactions.All),
 			cmp.Compare(b.Compactions.Count, a.Compactions.Count),
 			cmp.Compare(a.Name, b.Name),
 		)
@@ -182,6 +207,9 @@ func countFiles(files map[transcript.Key]*RereadFile, project string, b *transcr
 
 // Unnamed takes the names of files out of a report.
 func (r *Report) Unnamed() {
+	for _, c := range r.Clients {
+		c.Unnamed()
+	}
 	for i := range r.RereadFiles {
 		r.RereadFiles[i].Name = ""
 	}

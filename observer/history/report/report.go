@@ -7,11 +7,15 @@
 package report
 
 import (
+	"cmp"
 	"context"
+	"slices"
+	"strings"
 	"time"
 
 	"sm/alerts"
 	"sm/observer/api"
+	"sm/observer/fleet"
 	"sm/observer/history"
 	"sm/transcript"
 )
@@ -20,18 +24,17 @@ import (
 type Options struct {
 	Policy  alerts.Options          // defines a storm
 	Windows []transcript.WindowRule // windows that are configured for models
+	Prices  transcript.Prices       // for estimates
+	Since   transcript.Instant      // costs are those of boundaries since then
 	Now     time.Time               // a session with a newer record than ten minutes before may go on
 }
 
-// Of summarizes a history, and drops its records. The error means that the policy is
-// invalid, or that the context has ended.
+// Of summarizes a history. The error means that the policy is invalid, or that the context
+// has ended.
 func Of(ctx context.Context, h *history.History, o Options) (*Report, error) {
 	views := h.Settle(o.Windows, o.Now)
-	projects := map[string]string{}
-	for i := range views {
-		projects[views[i].Agent.ID] = views[i].Project
-	}
-	bills := h.Bills()
+	projects := projectsOf(views)
+	bills := slices.DeleteFunc(h.Bills(), func(b *history.Bill) bool { return b.At < o.Since })
 	storms, err := alerts.New(o.Policy)
 	if err != nil {
 		return nil, err
@@ -50,8 +53,50 @@ func Of(ctx context.Context, h *history.History, o Options) (*Report, error) {
 	r := s.report(views)
 	r.Strange = h.Strange
 	r.Forecast = forecasts.figures()
-	r.costs(bills, projects)
+	r.costs(bills, projects, o.Prices)
+	r.advise(h.Noticed)
+	for _, part := range h.Clients() {
+		c, err := Of(ctx, part, o)
+		if err != nil {
+			return nil, err
+		}
+		r.Clients = append(r.Clients, Client{part.Client, c})
+	}
 	return r, nil
+}
+
+// projectsOf names the projects of agents. A name begins with the folder above where
+// projects in different ones have that name.
+func projectsOf(views []fleet.View) map[string]string {
+	above := map[string]string{}
+	for i := range views {
+		v := &views[i]
+		folder := folderAbove(v)
+		if other := above[v.Project]; folder != "" && other != "" && other != folder {
+			folder = "/" // several
+		}
+		above[v.Project] = cmp.Or(folder, above[v.Project])
+	}
+	projects := map[string]string{}
+	for i := range views {
+		v := &views[i]
+		name := v.Project
+		if folder := folderAbove(v); folder != "" && above[name] == "/" {
+			name = folder + "/" + name
+		}
+		projects[v.Agent.ID] = name
+	}
+	return projects
+}
+
+// folderAbove is the folder in which a session's project is, "" if the path does not show it.
+func folderAbove(v *fleet.View) string {
+	path := strings.ReplaceAll(v.CWD, `\`, "/") + "/"
+	above, _, found := strings.Cut(path, "/"+v.Project+"/")
+	if !found {
+		return ""
+	}
+	return above[strings.LastIndexByte(above, '/')+1:]
 }
 
 // Report is what `sm report --json` prints. Its fields are a contract. Sizes are in tokens.
@@ -65,6 +110,7 @@ type Report struct {
 	// where both sizes are known.
 	Dropped int64 `json:"tokens_dropped"`
 	Storms  int   `json:"storms"`
+	Spent   Spent `json:"spent"`
 
 	// Costs has the costs of boundaries, ProjectCosts those of each project, highest
 	// first. RereadFiles are the files most often read again after compactions.
@@ -72,7 +118,7 @@ type Report struct {
 	ProjectCosts []ProjectCosts `json:"costs_by_project"`
 	RereadFiles  []RereadFile   `json:"reread_files"`
 	Saved        Saved          `json:"saved"`
-	// Boundaries are those that at least 10 replies followed, for charts.
+	// Boundaries are those with a time, for charts.
 	Boundaries []Boundary `json:"-"`
 
 	Projects []Row `json:"projects"`
@@ -95,6 +141,17 @@ type Report struct {
 	Threshold Threshold  `json:"compaction_threshold"`
 	Forecast  []Forecast `json:"forecast"`       // by replies left: 10, 20, 40, 80
 	Strange   int        `json:"no_transcripts"` // files without a single record, which are left out
+
+	// Clients are the parts of the clients, where there are several.
+	Clients []Client `json:"by_client,omitempty"`
+	// Advice is the command that is likely to help most, "" without a compaction.
+	Advice string `json:"advice"`
+}
+
+// Client is the report of one client's sessions.
+type Client struct {
+	Name string `json:"name"`
+	*Report
 }
 
 // Row is the part of one project, model or month. A session counts for its last

@@ -204,7 +204,7 @@ func (s *sums) report(views []fleet.View) *Report {
 				most,
 				Session{
 					v.SessionID,
-					v.Project,
+					s.projects[v.Agent.ID],
 					len(sizes),
 					slices.Min(sizes),
 					slices.Max(sizes),
@@ -222,7 +222,7 @@ func (s *sums) report(views []fleet.View) *Report {
 	r.Post = DistributionOf(s.post, c.Total(), tokenBin)
 	r.PostPercentage = DistributionOf(s.percent, c.Total(), percentBin)
 	r.TurnsPerCycle = DistributionOf(s.perCycle, c.Total(), turnBin)
-	r.Threshold = s.threshold(most)
+	r.Threshold = s.threshold(r, most)
 	r.Projects = ordered(s.byProject, busier)
 	r.Models = ordered(s.models, busier)
 	r.Months = ordered(s.months, func(a, b Row) int { // what has no month comes last
@@ -252,7 +252,7 @@ func ordered[K comparable, V any](values map[K]*V, compare func(a, b V) int) []V
 }
 
 // threshold answers where clients compact.
-func (s *sums) threshold(sessions []Session) Threshold {
+func (s *sums) threshold(r *Report, sessions []Session) Threshold {
 	slices.SortStableFunc(sessions, func(a, b Session) int {
 		return cmp.Or(
 			cmp.Compare(b.Compactions, a.Compactions),
@@ -260,8 +260,8 @@ func (s *sums) threshold(sessions []Session) Threshold {
 		)
 	})
 	t := Threshold{
-		Typical:  rangeOf(s.pre),
-		After:    rangeOf(s.post),
+		Typical:  rangeOf(&r.Pre),
+		After:    rangeOf(&r.Post),
 		Sessions: append([]Session{}, sessions[:min(2, len(sessions))]...),
 	}
 	if len(s.pre) == 0 {
@@ -280,9 +280,9 @@ func (s *sums) threshold(sessions []Session) Threshold {
 }
 
 // rangeOf is where four of five figures lie, nil without any.
-func rangeOf(figures []int64) *Range {
-	if len(figures) == 0 {
+func rangeOf(d *Distribution) *Range {
+	if d.Known == 0 {
 		return nil
 	}
-	return &Range{*history.NearestRank(figures, 0.1), *history.NearestRank(figures, 0.9)}
+	return &Range{*d.P10, *d.P90}
 }

@@ -42,7 +42,10 @@ type Grid struct {
 	Configuration []string `json:"configuration"`
 	// Unseen are the compactions before which their transcript shows no
 	// reading, so that notices cannot be judged: it begins with them.
-	Unseen  int `json:"unseen"`
+	Unseen int `json:"unseen"`
+	// Active are the cycles left out because they may go on: their sessions have
+	// a record of the last ten minutes.
+	Active  int `json:"active"`
 	Strange int `json:"no_transcripts"` // files without a single record, which are left out
 }
 

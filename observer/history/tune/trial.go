@@ -118,6 +118,9 @@ func (r *trial) add(t *history.Timeline) {
 		}
 		p.look(now)
 	}
+	if p.read && t.Active {
+		r.counted.Active++
+	}
 	if p.read && t.Open {
 		r.counted.Cycles++
 		r.cycles = append(r.cycles, p.cycle)

@@ -17,12 +17,10 @@ func (to *Printer) WriteHTML(w io.Writer, r *report.Report, build string) error 
 		Build:  build,
 		Lead:   to.text("lead", r),
 		Span:   counted(r.Sessions, "session") + to.text("days", r),
-		Saved:  to.text("saved", r),
+		Advice: to.text("advice of a report", r),
 		Took:   lasted,
+		Client: func(name string) string { return to.text("client", name) },
 		Zone:   time.Local,
-	}
-	if p.Saved != "" {
-		p.Saved += "."
 	}
 	return page.WriteReport(w, &p)
 }

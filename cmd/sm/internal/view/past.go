@@ -10,59 +10,69 @@ const past = `
 
 {{- define "days"}}{{if .From}}, {{.From.Local.Format "2006-01-02"}} to {{.To.Local.Format "2006-01-02"}}{{end}}{{end}}
 
-{{- define "lead"}}{{with .Costs.Compactions}}{{if .Count -}}
-{{counted .Count "compaction"}} cost {{tokens .Dropped}} tokens
-	{{- if .Seconds}} and {{lasted .Seconds}}{{end}}
-	{{- if .Reads}}; {{share .}}% of the reads after {{if eq .Count 1}}it{{else}}them{{end}} were repeats
-		{{- with $.Costs.Handoffs}}{{if .Reads}}; handoffs: {{share .}}%{{end}}{{end}}
-		{{- with $.Costs.Clears}}{{if .Reads}}; clears: {{share .}}%{{end}}{{end}}
-	{{- end}}.
-{{- end}}{{end}}{{end}}
+{{- define "client"}}{{if eq . "claude"}}Claude Code{{else if eq . "codex"}}Codex{{else}}{{text .}}{{end}}{{end}}
+
+{{- define "recent"}}{{with .Costs.Compactions}}{{if .Count}}Last 30 days: {{counted .Count "compaction"}}, {{tokens .All}} tokens read again, most in {{with index $.ProjectCosts 0}}{{text (or .Name "(unknown)")}}{{end}}; sm report shows more
+{{end}}{{end}}{{end}}
+
+{{- define "lead"}}{{if .Compactions.Total}}{{counted .Compactions.Total "compaction"}}{{with .Spent}}
+	{{- if .Tokens}} cost {{tokens .Tokens}} tokens read again{{with .USD}} (estimated {{printf "$%.2f" (value .)}}){{end}}
+		{{- if .Seconds}} and {{lasted .Seconds}}{{end}}.
+	{{- else}}{{if .Seconds}} took {{lasted .Seconds}}{{end}}; no file was read again after {{if eq $.Compactions.Total 1}}it{{else}}them{{end}}.
+{{- end}}{{end}}{{end}}{{end}}
 
 {{- define "struck"}}{{if .Pre.Known -}}
 Those not made by hand came at {{tokens .Pre.Median}} tokens (p10{{to.Glyphs.Dash}}p90 {{span "tokens" .Pre.P10 .Pre.P90}})
 	{{- if .Post.Known}}; {{tokens .Post.Median}} were left{{end}}.
 {{- end}}{{end}}
 
-{{- define "saved"}}{{with .Saved.ByHandoffs -}}
-Handoffs instead would have saved {{tokens .}} of the {{tokens $.Costs.Compactions.Tokens}} tokens that were read again
-{{- end}}{{end}}
+{{- define "advice of a report"}}{{if .Advice}}
+	{{- if eq .Advice "sm install"}}No agent had a notice before these compactions: sm install adds notices.
+	{{- else if eq .Advice "sm handoff"}}Hand over before compactions (sm handoff, or handoff.auto_rotate in the configuration): that would have saved about {{tokens .Saved.ByHandoffs}} of the tokens that were read again.
+	{{- else if eq .Advice "sm report --files"}}{{with $.RereadFiles}}{{counted (len .) "file"}} brought {{tokens $.Saved.ByFiles}} of these tokens back: put {{if eq (len .) 1}}its{{else}}their{{end}} content into CLAUDE.md or a handoff document; {{if (index . 0).Name}}the list is above{{else}}sm report --files names {{if eq (len .) 1}}it{{else}}them{{end}}{{end}}.{{end}}
+	{{- else}}sm replay --grid shows whether other thresholds would announce compactions in time.
+{{- end}}{{end}}{{end}}
+
+{{- define "last"}}{{with render "advice of a report" .}}
+{{lines 79 .}}
+{{end}}{{end}}
 
 {{- define "report"}}{{template "results" .}}{{if .Sessions}}
 --verbose shows projects, models, months, and how sizes and turns are spread
-{{end}}{{end}}
+{{template "last" .}}{{end}}{{end}}
 
-{{- define "report --verbose"}}{{template "results" .}}{{if .Sessions}}{{template "details" .}}{{end}}{{end}}
+{{- define "report --verbose"}}{{template "results" .}}{{if .Sessions}}{{template "details" .}}{{template "last" .}}{{end}}{{end}}
 
 {{- define "results"}}{{if not .Sessions}}no sessions found
 {{template "strange" .Strange}}{{else -}}
 {{with render "lead" .}}{{lines 79 .}}
-{{end}}{{with render "struck" .}}{{lines 79 .}}
 {{end}}
-	{{- counted .Sessions "session"}}, {{counted .Turns "turn"}}{{template "days" .}}
-{{template "compactions" .Compactions}}
-{{if .Compactions.Total}}{{tokens .Dropped}} tokens dropped by compactions, {{counted .Storms "storm"}}
-{{end}}{{template "strange" .Strange}}
+	{{- range .Clients}}{{if .Compactions.Total}}{{lines 79 (print (render "client" .Name) ": " (render "lead" .) " " (render "struck" .))}}
+{{end}}{{else}}{{with render "struck" .}}{{lines 79 .}}
+{{end}}{{end}}
+	{{- /**/ -}}
+{{counted .Sessions "session"}}, {{counted .Turns "turn"}}{{template "days" .}}
+{{template "compactions" .Compactions}}{{if .Compactions.Total}}, {{counted .Storms "storm"}}{{end}}
+{{template "strange" .Strange}}
 {{- if or .Compactions.Total .Costs.Handoffs.Count .Costs.Clears.Count}}
 {{template "costs" .}}{{end}}
 {{- end}}{{end}}
 
-{{- define "costs"}}{{$t := table "COST OF" " COUNT" " FOLLOWED" " READS" " AGAIN" " TOKENS AGAIN" " DROPPED" " TIME"}}
+{{- define "costs"}}{{$t := table "AFTER" " COUNT" " TOKENS READ AGAIN" " TIME" " DROPPED"}}
 	{{- template "cost" list $t "compactions" .Costs.Compactions}}
 	{{- template "cost" list $t "handoffs" .Costs.Handoffs}}
-	{{- template "cost" list $t "clears" .Costs.Clears}}
+	{{- template "cost" list $t "/clear" .Costs.Clears}}
+	{{- range .Clients}}{{template "cost" list $t (print "of " (render "client" .Name)) .Costs.Compactions}}{{end}}
 	{{- if gt (len .ProjectCosts) 1}}{{range $i, $p := .ProjectCosts}}{{if lt $i 12}}
-		{{- template "cost" list $t (print "in " (short (or .Name "(unknown)") 14)) .Compactions}}
+		{{- template "cost" list $t (print "in " (short (or .Name "(unknown)") 20)) .Compactions}}
 	{{- end}}{{end}}{{end}}{{$t}}
-	{{- with .RereadFiles}}
-{{if (index . 0).Name}}Most often read again after compactions: put these into your handoff document or CLAUDE.md
+	{{- with .RereadFiles}}{{if (index . 0).Name}}
+Most often read again after compactions: put these into your handoff document or CLAUDE.md
 {{range .}}{{printf "  %4d times, %5s tokens  %s" .Rereads (tokens .Tokens) (short (print .Project ": " .Name) 50)}}
-{{end}}{{else}}{{counted (len .) "file"}} brought {{tokens $.Saved.ByFiles}} tokens back after compactions; --files names them
-{{end}}{{with render "saved" $}}{{.}}
-{{end}}{{end}}{{end}}
+{{end}}{{end}}{{end}}{{end}}
 
 {{- define "cost"}}{{$t := index . 0}}{{$name := index . 1}}{{with index . 2}}{{if .Count}}
-	{{- $t.Add $name (count .Count) (count .Followed) (count .Reads) (count .Rereads) (figure .Tokens (tokens .Tokens)) (figure .Dropped (tokens .Dropped)) (figure .Seconds (lasted .Seconds))}}
+	{{- $t.Add $name (count .Count) (figure .All (tokens .All)) (figure .Seconds (lasted .Seconds)) (figure .Dropped (tokens .Dropped))}}
 {{- end}}{{end}}{{end}}
 
 {{- define "rows"}}{{$header := index . 0}}{{$all := index . 1}}{{$from := 0}}
@@ -83,27 +93,30 @@ Handoffs instead would have saved {{tokens .}} of the {{tokens $.Costs.Compactio
 	{{- if not .Compactions.Total}}
 No compaction in these transcripts: nothing to say of where it strikes.
 {{else}}
-	{{- template "spread" list "tokens" .Pre "Context size at automatic compactions"}}
-	{{- template "spread" list "tokens" .ManualPre "Context size at compactions by hand"}}
-	{{- template "spread" list "tokens" .IdlePre "Context size at compactions of idle conversations"}}
-	{{- template "spread" list "tokens" .Post "First reading after a compaction, in tokens"}}
-	{{- template "spread" list "percent" .PostPercentage "First reading after a compaction, in percent of the window"}}
-	{{- template "spread" list "turns" .TurnsPerCycle "Turns in a cycle that a compaction ended"}}
-	{{- with .Threshold}}
-Compaction threshold
-{{printf "  %-36s " (print "Typical (p10" to.Glyphs.Dash "p90)")}}{{template "range" .Typical}}
-{{printf "  %-36s " "Most common range"}}{{template "range" .MostCommon}}
-{{printf "  %-36s " (print "Size after compaction (p10" to.Glyphs.Dash "p90)")}}{{template "range" .After}}
-{{range .Sessions}}{{printf "  %-36s " (print "Session with " (counted .Compactions "compaction"))}}at {{span "tokens" .MinPre .MaxPre}} tokens
-{{end}}{{end}}
+	{{- range .Clients}}{{template "spreads" list . (print ", " (render "client" .Name))}}{{else}}{{template "spreads" list . ""}}{{end}}
 	{{- $title := "\nForecasts before automatic compactions, as they would have been made then\n"}}
 	{{- range .Forecast}}{{if .Forecasts}}{{$title}}{{$title = ""}}
 		{{- printf "  With %d replies left: %s off in the median, %s within the range, of %d\n" .Left (percent .Error) (percent .Within) .Forecasts}}
 	{{- end}}{{end}}
 {{- end}}{{end}}
 
+{{- define "spreads"}}{{$of := index . 1}}{{with index . 0}}
+	{{- template "spread" list "tokens" .Pre "Context size at automatic compactions" $of}}
+	{{- template "spread" list "tokens" .ManualPre "Context size at compactions by hand" $of}}
+	{{- template "spread" list "tokens" .IdlePre "Context size at compactions of idle conversations" $of}}
+	{{- template "spread" list "tokens" .Post "First reading after a compaction, in tokens" $of}}
+	{{- template "spread" list "percent" .PostPercentage "First reading after a compaction, in percent of the window" $of}}
+	{{- template "spread" list "turns" .TurnsPerCycle "Turns in a cycle that a compaction ended" $of}}
+	{{- if .Compactions.Total}}{{with .Threshold}}
+Compaction threshold{{$of}}
+{{printf "  %-36s " (print "Typical (p10" to.Glyphs.Dash "p90)")}}{{template "range" .Typical}}
+{{printf "  %-36s " "Most common range"}}{{template "range" .MostCommon}}
+{{printf "  %-36s " (print "Size after compaction (p10" to.Glyphs.Dash "p90)")}}{{template "range" .After}}
+{{range .Sessions}}{{printf "  %-36s " (print "Session with " (counted .Compactions "compaction"))}}at {{span "tokens" .MinPre .MaxPre}} tokens
+{{end}}{{end}}{{end}}{{end}}{{end}}
+
 {{- define "spread"}}{{$unit := index . 0}}{{with index . 1}}{{if .Known}}
-{{index $ 2}}
+{{index $ 2}}{{index $ 3}}
 {{histogram $unit .Histogram}}  median {{span $unit .Median .Median}}; p10{{to.Glyphs.Dash}}p90 {{span $unit .P10 .P90}}, all within {{span $unit .Min .Max}}
 	{{- if .Unknown}}; {{.Unknown}} unknown{{end}}
 {{end}}{{end}}{{end}}
@@ -129,11 +142,17 @@ Compaction threshold
 --verbose shows what was tried, and how it compares
 {{end}}{{end}}
 
+{{- define "left out"}}{{if or .Active .Unseen}}Left out: {{/**/ -}}
+	{{- if .Active}}{{counted .Active "cycle"}} that may go on, as the session was active in the last 10 minutes{{end}}
+	{{- if and .Active .Unseen}}; {{end}}
+	{{- if .Unseen}}{{counted .Unseen "compaction"}} at the very start of a transcript, which has nothing of the time before{{end}}.
+{{- end}}{{end}}
+
 {{- define "verdict and sizes"}}
 	{{- lines 79 (render "verdict" .)}}
 {{counted .Sessions "session"}}, {{counted .Cycles "cycle"}}
 {{template "compactions" .Compactions}}
-{{if .Unseen}}{{counted .Unseen "compaction"}} at the very start of a transcript: left out of what follows
+{{with render "left out" .}}{{lines 79 .}}
 {{end}}{{template "strange" .Strange}}{{end}}
 
 {{- define "grid --verbose"}}{{template "verdict and sizes" .}}
@@ -169,6 +188,11 @@ Forecast, by turns left: median error, truth within its range, forecasts made
 
 {{- define "verdict"}}
 	{{- if eq .Advice "change"}}Change to {{template "pair" .Chosen}}: {{template "in time" .Chosen}}, {{.Current.Timely}} with {{template "pair" .Current}}.
+	{{- else if and (eq .Advice "keep") (lt .Current.Coverage 0.67)}}Only {{template "in time" .Current}}{{with index .Pairs 0}}
+		{{- if gt .Timely $.Current.Timely}}. Earlier thresholds announce up to {{.Timely}} ({{template "pair" .}}), but at contexts so small, or so often in vain, that they are no better.
+		{{- else}}, and no threshold announces more, because {{if and .Turns.Median (lt (value .Turns.Median) 2.0)}}turns are long: from {{threshold .Warning .Unit}} of the window on, half of the contexts were compacted before a second prompt
+			{{- else}}contexts fill up too soon after any notice{{end}}.
+		{{- end}}{{end}} Keep {{template "pair" .Current}}.
 	{{- else}}Keep {{template "pair" .Current}}: {{/**/ -}}
 		{{- if eq .Advice "none"}}no threshold announces these compactions in time.
 		{{- else if eq .Advice "keep"}}{{template "in time" .Current}}.

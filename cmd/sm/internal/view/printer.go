@@ -22,7 +22,6 @@ import (
 	"sm/dashboards/top"
 	"sm/deploy/doctor"
 	"sm/observer/api"
-	"sm/observer/history/report"
 	"sm/observer/history/tune"
 )
 
@@ -137,8 +136,7 @@ func (to *Printer) funcs() template.FuncMap {
 		},
 		"seconds": func(s float64) time.Duration { return time.Duration(s * float64(time.Second)) },
 		"lasted":  lasted,
-		// share is how many of a hundred reads were repeats.
-		"share": func(c report.Cost) int { return (100*c.Rereads + c.Reads/2) / c.Reads },
+		"value":   func(x *float64) float64 { return *x },
 		"causes": func(c api.Compactions) string {
 			return top.Compactions(&api.Session{
 				Compactions: c,

@@ -72,14 +72,3 @@ func TestRows(t *testing.T) {
 		}
 	}
 }
-
-// TestSaved: the last sentence of costs is there where handoffs can be compared.
-func TestSaved(t *testing.T) {
-	t.Parallel()
-	n := int64(1000)
-	r := report.Report{Saved: report.Saved{ByHandoffs: &n}}
-	want := "Handoffs instead would have saved 1k of the 0 tokens that were read again"
-	if got := new(Printer).text("saved", &r); got != want {
-		t.Errorf("%q", got)
-	}
-}
