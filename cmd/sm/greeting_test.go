@@ -4,11 +4,14 @@ import (
 	"net"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
+	"sm/alerts"
 	"sm/observer"
 	"sm/transcript/follow"
+	"sm/transcript/transcripttest"
 )
 
 // TestGreeting: three lines, and one is the address.
@@ -67,6 +70,27 @@ func TestGreeting(t *testing.T) {
 	} {
 		if got := env.called(socket); got != want {
 			t.Errorf("%s: %q, want %q", socket, got, want)
+		}
+	}
+}
+
+// TestRecent: the start of an observer ends with the costs of the last 30 days, and without
+// compactions there is no such line.
+func TestRecent(t *testing.T) {
+	dir := t.TempDir()
+	now := time.Now()
+	all := regular(2, 3)
+	transcripttest.Written(t, dir, all...)
+	o := observer.Options{Clients: clientTable(nil, []string{dir}, nil)}
+	o.Settings.Alerts = alerts.Defaults()
+	for at, want := range map[time.Time]string{
+		all[0].Now: "Last 30 days: 6 compactions, 0 tokens read again, most in web; sm report shows more\n",
+		now:        "",
+	} {
+		var b strings.Builder
+		printRecent(t.Context(), &b, o, at)
+		if got := b.String(); got != want {
+			t.Errorf("at %v: %q, want %q", at, got, want)
 		}
 	}
 }

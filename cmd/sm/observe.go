@@ -12,12 +12,14 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
 	"sm/cmd/sm/internal/config"
 	"sm/cmd/sm/internal/term"
+	"sm/cmd/sm/internal/view"
 	"sm/dashboards/screen"
 	"sm/dashboards/screen/plain"
 	"sm/deploy/service"
@@ -25,6 +27,9 @@ import (
 	"sm/handoff/proc"
 	"sm/observer"
 	"sm/observer/access"
+	"sm/observer/history"
+	"sm/observer/history/report"
+	"sm/transcript"
 )
 
 func newObserveCommand(env *environ) *cobra.Command {
@@ -94,7 +99,12 @@ func (env *environ) observe(
 	notifier := service.NewNotifier(env.Env, o.Logger)
 	var beside sync.WaitGroup
 	err = observer.Run(ctx, o, func(a *observer.App) {
-		beside.Go(func() { env.greet(ctx, a, o, loud) })
+		beside.Go(func() {
+			env.greet(ctx, a, o, func() {
+				loud()
+				printRecent(ctx, env.Stderr, o, time.Now())
+			})
+		})
 		beside.Go(func() { notifier.Run(ctx, a) })
 		beside.Go(func() { cancel(watcher.run(ctx, a.Reload)) })
 	})
@@ -137,6 +147,30 @@ func (env *environ) greet(
 		greeted()
 	case <-ctx.Done():
 		wipe()
+	}
+}
+
+// printRecent prints a line with the costs of compactions in the last 30 days, if there
+// were any. It reads what was written since on one processor.
+func printRecent(ctx context.Context, stderr io.Writer, o observer.Options, now time.Time) {
+	since := now.AddDate(0, 0, -30)
+	h, err := history.Read(ctx, history.Options{
+		Clients: o.Clients,
+		Since:   since,
+		Workers: 1,
+	}, slices.DeleteFunc(o.Watched(), func(dir string) bool { return !isDir(dir) }))
+	if history.Fatal(err) {
+		return
+	}
+	r, err := report.Of(ctx, h, report.Options{
+		Policy:  o.Settings.Alerts,
+		Windows: o.Settings.Windows,
+		Since:   transcript.InstantOf(since),
+		Now:     now,
+	})
+	debug.FreeOSMemory()
+	if err == nil {
+		_ = (&view.Printer{Writer: stderr}).Print("recent", r) // the terminal is gone
 	}
 }
 

@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"os"
 	"slices"
+	"time"
 
 	"sm/transcript"
 	"sm/transcript/clients"
@@ -19,6 +20,9 @@ type Options struct {
 	Logger  *slog.Logger // of files that cannot be read; nil discards
 	Clients clients.Table
 	Stats   *follow.Stats // is kept up to date while transcripts are read, may be nil
+	// Since and Workers are those of follow.Options.
+	Since   time.Time
+	Workers int
 }
 
 // Read reads all transcripts in paths once. Transcripts of subagents are left
@@ -76,6 +80,8 @@ func (o Options) read(
 ) error {
 	what.Logger = cmp.Or(o.Logger, slog.New(slog.DiscardHandler))
 	what.Stats = o.Stats
+	what.Since = o.Since
+	what.Workers = o.Workers
 	changes := make(chan transcript.Change, 64)
 	read := make(chan error, 1)
 	go func() {
@@ -94,7 +100,7 @@ func (o Options) roots(paths []string) (all []follow.Root) {
 	for _, path := range paths {
 		formats := o.Clients.Formats()
 		if info, err := os.Stat(path); err == nil && info.Mode().IsRegular() {
-			formats = []*transcript.Format{o.Clients.FormatOf(path, head(path))}
+			formats = []*transcript.Format{o.Clients.FormatOf(path, Head(path))}
 		}
 		for _, format := range formats {
 			all = append(all, follow.Root{Path: path, Format: format})
@@ -103,8 +109,8 @@ func (o Options) roots(paths []string) (all []follow.Root) {
 	return all
 }
 
-// head is the beginning of a file; nil if it cannot be read; reading it reports the error.
-func head(path string) []byte {
+// Head is the beginning of a file; nil if it cannot be read; reading it reports the error.
+func Head(path string) []byte {
 	f, err := os.Open(path)
 	if err != nil {
 		return nil

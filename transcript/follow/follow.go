@@ -64,6 +64,8 @@ type Options struct {
 	// Tails limits the live files with a tail and a descriptor, by default 64. The
 	// others are read when inotify or a check shows that they were written.
 	Tails int
+	// Since, when set, has Once leave out files that were last written before.
+	Since time.Time
 	// Workers read files side by side: as many as there are processors.
 	Workers int
 	// NoInotify makes Run poll, as it does by itself when inotify is missing.

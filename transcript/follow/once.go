@@ -48,7 +48,9 @@ func Once(ctx context.Context, o Options, roots []Root, out chan<- transcript.Ch
 			return fmt.Errorf("read %s: %w", path, errNotRegular)
 		}
 	}
-	list := index.searchAll()
+	list := slices.DeleteFunc(index.searchAll(), func(fl *file) bool {
+		return !o.Since.IsZero() && fl.stamp.modified < o.Since.UnixNano()
+	})
 	for _, fl := range named {
 		if path := fl.cursor.Path; index.files[path] == nil {
 			index.files[path] = fl
