@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"sm/handoff"
 	"sm/observer/api"
 )
 
@@ -80,14 +81,14 @@ func coded(ctx context.Context, err error, args []string) error {
 	switch {
 	case err == nil || done:
 		return err
-	case errors.Is(err, api.ErrNoObserver):
+	case errors.Is(err, api.ErrNoObserver), errors.Is(err, handoff.ErrNoDocument):
 		return absentf("%w", err)
 	case api.StatusCode(err) == http.StatusNotFound:
 		if len(args) > 0 && len(args[0]) < shortestPrefix &&
 			strings.Trim(args[0], "0123456789abcdef") == "" {
 			return absentf(
 				"%s is too short: give at least %d characters, or the agent's name; 'sm status' lists them",
-				args[0],
+				quote(args[0]),
 				shortestPrefix,
 			)
 		}

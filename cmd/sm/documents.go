@@ -157,9 +157,6 @@ func (env *environ) showDocument(docs documentSource, channel string) error {
 
 func (env *environ) clearDocuments(docs documentSource, channel string) error {
 	n, err := docs.Clear(channel, time.Now())
-	if errors.Is(err, handoff.ErrNoDocument) {
-		return absentf("%w", err)
-	}
 	if err != nil {
 		return err
 	}

@@ -50,7 +50,7 @@ func TestGreeting(t *testing.T) {
 		addrs,
 		o,
 		"bin/sm",
-	), "Watching 0 transcripts in /home/u/.claude/projects, "+codex+"; bin/sm observe --demo shows simulated agents\n"; !strings.HasPrefix(
+	), "Watching 0 transcripts in /home/u/.claude/projects, "+codex+"; --demo shows simulated agents\n"; !strings.HasPrefix(
 		got,
 		want,
 	) {

@@ -76,7 +76,7 @@ $ sm install --codex
 		if err != nil || o.DryRun {
 			return err
 		}
-		return noteAfter(cmd.Context(), env, cfg)
+		return noteAfter(cmd.Context(), env, cfg, codexAlone)
 	})
 	cmd.MarkFlagsMutuallyExclusive("codex", "guard")
 	cmd.MarkFlagsMutuallyExclusive("codex", "plugin")
@@ -117,12 +117,21 @@ func installClients(
 }
 
 // noteAfter prints what the doctor finds about the hooks and what they need.
-func noteAfter(ctx context.Context, env *environ, cfg *config.Config) error {
+func noteAfter(
+	ctx context.Context,
+	env *environ,
+	cfg *config.Config,
+	codexAlone bool,
+) error {
+	checks := []string{"observer", "hooks", "guard"}
+	if codexAlone {
+		checks = checks[:1]
+	}
 	o, err := doctorOptions(cfg, env)
 	o.Dir = "" // what was installed is for all projects
 	for _, f := range doctor.Examine(ctx, o) {
-		if f.Remedy != "" && slices.Contains([]string{"hooks", "guard", "observer"}, f.Check) {
-			env.say("note: %s: %s", f.Text, f.Remedy)
+		if f.Remedy != "" && slices.Contains(checks, f.Check) {
+			env.say("note: %s: %s; %s", f.Check, f.Text, f.Remedy)
 		}
 	}
 	return err

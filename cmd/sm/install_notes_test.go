@@ -10,11 +10,11 @@ import (
 func TestInstallNotes(t *testing.T) {
 	t.Parallel()
 	const (
-		noObserverNote = "sm: note: no observer answers at ~/.local/state/sm/run/sm.sock, so agents are not warned: run sm observe, or sm service install to start it at each login\n"
+		noObserverNote = "sm: note: observer: no observer answers at ~/.local/state/sm/run/sm.sock, so agents are not warned; run sm observe, or sm service install to start it at each login\n"
 
-		guardNote = "sm: note: there are PreToolUse hooks, but guard.enabled is false: they run at each tool call and judge none: set guard.enabled to true, or run sm install --guard=false\n"
-		buildNote = "sm: note: they call PROGRAM, in WHERE, which is temporary: install sm where it stays, for example with make install, and run sm install with that one\n"
-		offNote   = "sm: note: disableAllHooks in ~/SETTINGS turns hooks and status line off: remove disableAllHooks there\n"
+		guardNote = "sm: note: guard: there are PreToolUse hooks, but guard.enabled is false: they run at each tool call and judge none; set guard.enabled to true, or run sm install --guard=false\n"
+		buildNote = "sm: note: hooks: they call PROGRAM, in WHERE, which is temporary; install sm where it stays, for example with make install, and run sm install with that one\n"
+		offNote   = "sm: note: hooks: disableAllHooks in ~/SETTINGS turns hooks and status line off; remove disableAllHooks there\n"
 	)
 	for _, c := range []struct {
 		name    string

@@ -198,7 +198,7 @@ func greeting(addrs []net.Addr, o observer.Options, sm string) string {
 		what = "Demo: all agents are simulated; Ctrl-C ends it"
 	}
 	if o.Stats.Files.Load() == 0 && !o.Demo {
-		what += "; " + sm + " observe --demo shows simulated agents"
+		what += "; --demo shows simulated agents"
 	}
 	text := screen.OneLine(what) + "\n"
 	for _, addr := range addrs {

@@ -28,12 +28,13 @@ func (d *doctor) codex(ctx context.Context) {
 	if info, err := os.Stat(d.Codex); err != nil || !info.IsDir() {
 		return
 	}
-	switch c, err := install.Codex().InPath(ctx, d.Path, d.Environ); {
+	codex := install.Codex()
+	switch c, err := codex.InPath(ctx, d.Path, d.Environ); {
 	case err != nil:
 		d.note(codexHooks, "run codex --version", "%v", err)
-	case c.Version != "" && install.Codex().TooOld(c.Version):
+	case c.Version != "" && codex.TooOld(c.Version):
 		d.note(codexHooks, "update codex", "codex is %s, and runs no hooks before %s; its agents are not warned",
-			c, install.Codex().Oldest)
+			c, codex.Oldest)
 		return
 	case c.Version != "":
 		d.ok("codex", "%s", c)
@@ -50,7 +51,7 @@ func (d *doctor) codex(ctx context.Context) {
 			"Codex ignores all of %s because of a hook of type http for %s", path, event)
 	}
 	const remedy = "run sm install --codex"
-	own, missing, _ := ownHooks([]*install.Editor{e}, install.Codex().Events...)
+	own, missing, _ := ownHooks([]*install.Editor{e}, codex.Events...)
 	switch {
 	case len(own) == 0:
 		d.note(codexHooks, remedy, "watching only: not installed in %s, so Codex's agents get no notices", path)

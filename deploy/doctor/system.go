@@ -19,8 +19,9 @@ import (
 
 // client checks the client in the PATH and those that run.
 func (d *doctor) client(ctx context.Context) {
+	claude := install.Claude()
 	var clients []install.Installed
-	switch c, err := install.Claude().InPath(ctx, d.Path, d.Environ); {
+	switch c, err := claude.InPath(ctx, d.Path, d.Environ); {
 	case err != nil:
 		d.note("client", "run claude --version", "%v", err)
 	case c.Version != "":
@@ -35,7 +36,7 @@ func (d *doctor) client(ctx context.Context) {
 	}
 	for i, c := range clients {
 		d.memoryOf(c)
-		if !install.Claude().TooOld(c.Version) {
+		if !claude.TooOld(c.Version) {
 			if i == 0 {
 				d.ok("client", "%s", c)
 			}
@@ -45,7 +46,7 @@ func (d *doctor) client(ctx context.Context) {
 		if c.PID != 0 {
 			remedy = "end it, and start it anew after claude update"
 		}
-		d.broken("client", remedy, "%s: hooks do not work before %s", c, install.Claude().Oldest)
+		d.broken("client", remedy, "%s: hooks do not work before %s", c, claude.Oldest)
 	}
 }
 
