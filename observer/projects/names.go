@@ -18,7 +18,7 @@ const maxGit = 4096
 // Name names the project of a working directory: by the repository that the directory or its
 // worktree belongs to, else by the path alone. It reads the disk.
 func Name(dir string) string {
-	return cmp.Or(fleet.ProjectOf(repository(dir)), fleet.ProjectOf(dir))
+	return fleet.ProjectOf(cmp.Or(repository(dir), dir))
 }
 
 // repository returns the main directory of the repository that a directory is in, "" for none.
