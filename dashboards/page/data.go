@@ -57,7 +57,7 @@ func dataOf(s *api.Session) Data {
 		d.Name,
 		tame(name(s)),
 		d.Project,
-		modelOf(s),
+		ModelOf(s),
 		tame(s.ParentID),
 		tame(s.ID),
 		tame(s.State),
@@ -90,8 +90,8 @@ func value[T any](p *T) (v T) {
 // name is what commands take.
 func name(s *api.Session) string { return cmp.Or(s.Name, s.Label, s.SessionID, s.ID) }
 
-// modelOf is the model without its maker and date.
-func modelOf(s *api.Session) string {
+// ModelOf is the model without its maker and date.
+func ModelOf(s *api.Session) string {
 	model := strings.TrimPrefix(s.Model, "claude-")
 	if i := strings.LastIndex(model, "-20"); i > 0 && i+len("-20251101") == len(model) {
 		model = model[:i]

@@ -143,7 +143,7 @@ func functions(zone *time.Location) template.FuncMap {
 		"many":       many,
 		"markTitle":  markTitle,
 		"min":        func(a, b int64) int64 { return min(a, b) },
-		"model":      modelOf,
+		"model":      ModelOf,
 		"name":       name,
 		"notes":      notes,
 		"noticed":    noticed,

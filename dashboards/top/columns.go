@@ -38,7 +38,7 @@ type place struct {
 // columnLines has the columns from left to right: title, min, max, side, and the
 // template of a cell.
 const columnLines = `HOST 6 30 left {{text .Host}}
-PROJECT 8 20 left {{fitEnd .Project .Width}}
+PROJECT 8 20 left {{text .Project}}
 NAME 12 80 left {{if .Selected}}{{reverse (name .Session .Width)}}{{else}}{{name .Session .Width}}{{end}}
 ID 8 16 left {{dim (text .Typed)}}
 CONTEXT 10 36 left {{context .}}
@@ -46,14 +46,32 @@ PRESSURE 8 8 right {{with .Pressure}}{{pressure $ (print (percent .) "%")}}{{els
 USED 4 4 right {{with .UsedPercentage}}{{value .}}%{{else}}{{dim "–"}}{{end}}
 TOKENS 6 6 right {{with .TokensUsed}}{{tokens .}}{{else}}{{dim "–"}}{{end}}
 TREND 8 30 left {{index (trend . 1) 0}}
-REPLIES 7 21 right {{replies .}}
+REPLIES 7 21 right {{template "replies" .}}
 CMP 3 4 right {{.Compactions.Total}}
 STATE 10 30 left {{$state := fitEnd (state .Session .Width) .Width}}{{if .IsCompacting}}{{magenta $state}}{{else if eq .State "waiting"}}{{yellow $state}}{{else}}{{$state}}{{end}}
 CYCLE 5 5 right {{.Cycle}}
-FLAGS 5 22 left {{flags .}}
+FLAGS 5 22 left {{template "flags" .}}
 SEEN 4 4 right {{dim (seen .)}}
 COST 13 13 right {{with .CostUSD}}{{dollars (value .)}}{{else}}{{with .EstimatedUSD}}≈{{dollars (value .)}} est.{{end}}{{end}}
-MODEL 10 24 left {{dim (text (trimPrefix .Model "claude-"))}}`
+MODEL 10 24 left {{dim (text (model .Session))}}`
+
+// cellText has the longer cells: in how many replies the client compacts; messages that
+// wait, a handoff, what prevents one, and that notices are off, in letters where there is
+// no room for words.
+const cellText = `
+{{- define "replies"}}{{with forecast .Session}}{{$n := count .Likely}}
+	{{- $range := printf "≈ %s, %s–%s" $n (count .Low) (count .High)}}{{$work := $range}}
+	{{- with $.Forecast.Seconds}}{{$work = print $range "; " (work .Likely)}}{{end}}
+	{{- if eq $n "0"}}due now{{else}}{{fitting $.Width $work $range (print "≈" $n)}}{{end}}
+{{- else}}{{dim "–"}}{{end}}{{end}}
+
+{{- define "flags"}}{{$words := ""}}{{$letters := ""}}
+	{{- with .Queued}}{{$words = print "q" .}}{{$letters = $words}}{{end}}
+	{{- with .Handoff}}{{$words = print $words " handoff " .}}{{$letters = print $letters "H"}}{{end}}
+	{{- with .Brake}}{{$words = print $words " " .}}{{$letters = print $letters "B"}}{{end}}
+	{{- if not .Enabled}}{{$words = print $words " off"}}{{$letters = print $letters "-"}}{{end}}
+	{{- fitting .Width (text $words) $letters}}
+{{- end}}`
 
 // steps is the order in which columns get room: their min, or as much as their
 // texts need up to the number.
@@ -76,7 +94,7 @@ const maxMeasured = 100
 // newList returns a list without the columns that have nothing to show, or are
 // omitted.
 func newList(sessions []api.Session, now time.Time, omit ...string) *list {
-	l := &list{ids: idsOf(sessions), gap: 1, cells: templates("", now)}
+	l := &list{ids: idsOf(sessions), gap: 1, cells: templates(cellText, now)}
 	for line := range strings.SplitSeq(columnLines, "\n") {
 		var c column
 		head, cell, _ := strings.Cut(line, " {{")
@@ -261,28 +279,6 @@ func trend(c place, height int) (lines []string) {
 	return lines
 }
 
-// repliesCell shows in about how many replies of the model the client compacts.
-func repliesCell(c place) string {
-	replies := urgency.Forecast(c.Session)
-	if replies == nil {
-		return dim("–")
-	}
-	colour := ""
-	if replies.Likely < 3 {
-		colour = screen.Orange
-	}
-	count := urgency.ReplyCount(replies.Likely)
-	if count == "0" {
-		return styled(colour, "due now")
-	}
-	text := "≈ " + count + ", " + urgency.ReplyCount(replies.Low) + "–" + urgency.ReplyCount(replies.High)
-	long := text
-	if work := c.Forecast.Seconds; work != nil {
-		long += "; " + page.Work(work.Likely)
-	}
-	return styled(colour, fitting(c.Width, long, text, "≈"+count))
-}
-
 // fitting returns the first text that fits into width cells, else the last.
 func fitting(width int, texts ...string) string {
 	for i, text := range texts {
@@ -307,24 +303,4 @@ func stateText(s *api.Session, width int) string {
 	}
 	kind, _, _ := strings.Cut(reason, ":")
 	return fitting(width, "waiting: "+reason, reason, kind, "waiting")
-}
-
-// flagsCell shows messages that wait, a handoff, what prevents one, and that
-// notices are off: in letters where there is no room for words.
-func flagsCell(c place) string {
-	var words []string
-	letters := ""
-	flag := func(set bool, word, letter string) {
-		if set {
-			words = append(words, word)
-			letters += letter
-		}
-	}
-	queued := "q" + strconv.Itoa(c.Queued)
-	flag(c.Queued > 0, queued, queued)
-	flag(c.Handoff != "", "handoff "+c.Handoff, "H")
-	flag(c.Brake != "", c.Brake, "B")
-	flag(!c.Enabled, "off", "-")
-
-	return fitting(c.Width, screen.Text(strings.Join(words, " ")), letters)
 }

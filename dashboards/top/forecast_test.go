@@ -4,8 +4,6 @@ import (
 	"encoding/json"
 	"testing"
 
-	"github.com/charmbracelet/x/ansi"
-
 	"sm/dashboards/urgency"
 	"sm/observer/api"
 )
@@ -47,10 +45,8 @@ func TestForecastTexts(t *testing.T) {
 		18: "≈ 40, 25–70",
 		19: "≈ 40, 25–70; 12 min",
 	} {
-		if got := ansi.Strip(repliesCell(place{
-			Session: &api.Session{Forecast: parsed(all)},
-			Width:   width,
-		})); got != want {
+		s := &api.Session{Forecast: parsed(all)}
+		if got := newList(nil, topNow).cell("REPLIES", s, width); got != want {
 			t.Errorf("in %d cells %q, want %q", width, got, want)
 		}
 	}
@@ -77,10 +73,8 @@ func TestRepliesAreShownAsTheyAreSorted(t *testing.T) {
 			State:    "busy",
 			Forecast: &api.Forecast{Replies: &api.Range{Likely: c.likely}},
 		}
-		if got := ansi.Strip(repliesCell(place{
-			Session: s,
-			Width:   7,
-		})); got != c.want || urgency.Left(s) != c.left {
+		got := newList(nil, topNow).cell("REPLIES", s, 7)
+		if got != c.want || urgency.Left(s) != c.left {
 			t.Errorf(
 				"%v: shows %q and sorts by %v, want %q and %v",
 				c.likely,

@@ -76,13 +76,8 @@ func TestTableIDs(t *testing.T) {
 		s.Title = names[3]
 		all = append(all, s)
 	}
-	for width, want := range map[int]string{
-		60:  "12345678,abcdef01-2,abcdef01-23b,,,short,77777777",
-		80:  "12345678,abcdef01-2,abcdef01-23b,,,short,77777777",
-		120: "12345678,abcdef01-2,abcdef01-23b,,,short,77777777",
-		200: "12345678,abcdef01-2,abcdef01-23b,,,short,77777777",
-	} {
-		want := strings.Split(want, ",")
+	want := strings.Split("12345678,abcdef01-2,abcdef01-23b,,,short,77777777", ",")
+	for _, width := range []int{60, 80, 120, 200} {
 		var b strings.Builder
 		if err := (Table{Width: width}).Write(&b, all, topNow); err != nil {
 			t.Fatal(err)
