@@ -72,7 +72,7 @@ func TestScript(t *testing.T) {
 			t.Errorf("nothing happens for %v", still)
 		}
 	}
-	if early[kindCompacted] == 0 || early[kindRestart] == 0 {
+	if early[kindCompacted] == 0 || early[kindHandoff] == 0 {
 		t.Errorf("in the first minute: %v", early)
 	}
 	for _, kind := range []kind{kindCompacting, kindClear, kindSubagent, kindHandoff, kindEnd} {
