@@ -115,10 +115,10 @@ func browserReadout(t *testing.T, c chromium) {
 	hover := func(share float64) string {
 		t.Helper()
 		for _, off := range []float64{1, 0} {
-			_, err := chromedp.Call(b.ctx, input.DispatchMouseEvent, input.DispatchMouseEventParams{
-				Type: input.DispatchMouseEventTypeMouseMoved, X: box["left"] + share*(box["width"]-2) + 1 - off, Y: box["top"] + box["height"]/2,
+			b.mouse(input.DispatchMouseEventTypeMouseMoved, point{
+				box["left"] + share*(box["width"]-2) + 1 - off,
+				box["top"] + box["height"]/2,
 			})
-			noErrors(t, err)
 		}
 		b.until("it is read", `document.querySelector('.readout').checkVisibility()`)
 		return eval[string](
@@ -156,12 +156,7 @@ func browserReadout(t *testing.T, c chromium) {
 	) {
 		t.Errorf("the earlier cycles are %q", d)
 	}
-	_, err := chromedp.Call(b.ctx, input.DispatchMouseEvent, input.DispatchMouseEventParams{
-		Type: input.DispatchMouseEventTypeMouseMoved,
-		X:    5,
-		Y:    5,
-	})
-	noErrors(t, err)
+	b.mouse(input.DispatchMouseEventTypeMouseMoved, point{5, 5})
 	b.until(
 		"without a pointer nothing is read",
 		`!document.querySelector('.readout').checkVisibility()`,

@@ -98,36 +98,13 @@ func browserNarrow(t *testing.T, c chromium) {
 		const row = document.querySelector('#rows tr').getBoundingClientRect();
 		return row.top < 120 && row.top + 9 * (row.height + 6) < 844;
 	})()`)
-	if role := eval[string](
-		b,
-		`getComputedStyle(document.querySelector('#rows tr')).display`,
-	); role != "grid" {
-		t.Errorf("rows are laid out as %s", role)
-	}
-	tree, err := chromedp.Call(
-		b.ctx,
-		accessibility.GetFullAXTree,
-		accessibility.GetFullAXTreeParams{},
-	)
-	noErrors(t, err)
-	cells := 0
-	for _, n := range tree.Nodes {
-		if n.Role != nil && string(n.Role.Value) == `"cell"` {
-			cells++
-		}
-	}
-	if cells != 24 {
-		t.Errorf("%d cells: it is no table any more", cells)
-	}
+	b.names(map[string]int{"cell": 42}) // it still is a table
 	b.do(chromedp.Click(chromedp.CSS("#rows tr a")))
 	b.until(
-		"one is shown",
-		`!document.querySelector('#detail').hidden && document.querySelector('.chart') !== null`,
+		"one is shown in place of the list",
+		`document.querySelector('.chart') !== null && !document.querySelector('#agents').checkVisibility()`,
 	)
 	b.fitsWidth("one")
-	if eval[bool](b, `document.querySelector('#agents').checkVisibility()`) {
-		t.Error("there is a list beside it")
-	}
 	for _, small := range eval[[]string](
 		b,
 		`[...document.querySelectorAll('button, input, a.close')].filter(e => e.checkVisibility() && e.getBoundingClientRect().height < 24).map(e => e.outerHTML)`,
