@@ -48,22 +48,29 @@ TOKENS 6 6 right {{with .TokensUsed}}{{tokens .}}{{else}}{{dim "–"}}{{end}}
 TREND 8 30 left {{index (trend . 1) 0}}
 REPLIES 7 21 right {{template "replies" .}}
 CMP 3 4 right {{.Compactions.Total}}
-STATE 10 30 left {{$state := fitEnd (state .Session .Width) .Width}}{{if .IsCompacting}}{{magenta $state}}{{else if eq .State "waiting"}}{{yellow $state}}{{else}}{{$state}}{{end}}
+STATE 10 30 left {{template "state" .}}
 CYCLE 5 5 right {{.Cycle}}
 FLAGS 5 22 left {{template "flags" .}}
 SEEN 4 4 right {{dim (seen .)}}
-COST 13 13 right {{with .CostUSD}}{{dollars (value .)}}{{else}}{{with .EstimatedUSD}}≈{{dollars (value .)}} est.{{end}}{{end}}
+COST 13 13 right {{template "cost" .}}
 MODEL 10 24 left {{dim (text (model .Session))}}`
 
-// cellText has the longer cells: in how many replies the client compacts; messages that
-// wait, a handoff, what prevents one, and that notices are off, in letters where there is
-// no room for words.
+// cellText has the longer cells. Flags are messages that wait, a handoff, what prevents
+// one, and that notices are off, in letters where there is no room for words.
 const cellText = `
 {{- define "replies"}}{{with forecast .Session}}{{$n := count .Likely}}
 	{{- $range := printf "≈ %s, %s–%s" $n (count .Low) (count .High)}}{{$work := $range}}
 	{{- with $.Forecast.Seconds}}{{$work = print $range "; " (work .Likely)}}{{end}}
 	{{- if eq $n "0"}}due now{{else}}{{fitting $.Width $work $range (print "≈" $n)}}{{end}}
 {{- else}}{{dim "–"}}{{end}}{{end}}
+
+{{- define "state"}}{{$text := fitEnd (state .Session .Width) .Width}}
+	{{- if .IsCompacting}}{{magenta $text}}{{else if eq .State "waiting"}}{{yellow $text}}{{else}}{{$text}}{{end}}
+{{- end}}
+
+{{- define "cost"}}{{with .CostUSD}}{{dollars (value .)}}{{else}}
+	{{- with .EstimatedUSD}}≈{{dollars (value .)}} est.{{end}}{{end}}
+{{- end}}
 
 {{- define "flags"}}{{$words := ""}}{{$letters := ""}}
 	{{- with .Queued}}{{$words = print "q" .}}{{$letters = $words}}{{end}}

@@ -11,28 +11,29 @@ import (
 // an account.
 const spentText = `{{define "spent"}}{{with .Tokens}}0   {{dim "today "}}{{tokens .}}{{dim " tokens"}}
 {{with $.Today.CostUSD}}0  {{dollars .}}
-{{with $.Today.CostSince}}2 {{dim " since " (.Local.Format "15:04")}}
+{{with $.Today.CostSince}}8 {{dim " since " (.Local.Format "15:04")}}
 {{end}}{{end}}{{with $.Today.EstimatedUSD}}0  ≈{{dollars .}}{{dim " est."}}
-{{end}}{{end}}{{range .Limits}}{{if .RateLimit}}0   {{dim .Name}}
-1 {{dim " limit"}}
-0  {{$used := print (hundredths .UsedRatio) "%"}}{{if ge .UsedRatio 0.95}}{{red $used}}{{else if ge .UsedRatio 0.8}}{{orange $used}}{{else}}{{$used}}{{end}}
-3 {{dim " until " (until .ResetsAt)}}
+{{end}}{{end}}{{range .Limits}}{{if .RateLimit}}{{.Rank}}   {{dim .Name}}
+7 {{dim " limit"}}
+{{.Rank}}  {{$used := print (hundredths .UsedRatio) "%"}}{{if ge .UsedRatio 0.95}}{{red $used}}{{else if ge .UsedRatio 0.8}}{{orange $used}}{{else}}{{$used}}{{end}}
+9 {{dim " until " (until .ResetsAt)}}
 {{end}}{{end}}{{end}}`
 
 // spentLine returns today's usage and the rate limits, as far as they are known,
 // in as many words as fit into width cells.
 func spentLine(all *api.Sessions, now time.Time, width int) string {
 	type limit struct {
+		Rank int
 		Name string
 		*api.RateLimit
 	}
 	r := &all.RateLimits
-	limits := []limit{{"5 h", r.FiveHour}, {"7 d", r.SevenDay}}
+	limits := []limit{{0, "5 h", r.FiveHour}, {0, "7 d", r.SevenDay}}
 	if r.Codex != nil {
 		limits = append(
 			limits,
-			limit{"Codex 5 h", r.Codex.FiveHour},
-			limit{"Codex 7 d", r.Codex.SevenDay},
+			limit{5, "Codex 5 h", r.Codex.FiveHour},
+			limit{6, "Codex 7 d", r.Codex.SevenDay},
 		)
 	}
 	text := execute(templates(spentText, now), "spent", map[string]any{

@@ -51,6 +51,11 @@ func TestSpent(t *testing.T) {
 			"5 h 42%  7 d 96%  Codex 5 h 96%  Codex 7 d 42%",
 		},
 		{
+			`{"rate_limits": {"five_hour": FIVE, "seven_day": SEVEN, "codex": {"five_hour": SEVEN, "seven_day": FIVE}}}`,
+			40,
+			"5 h 42%  7 d 96%  Codex 5 h 96%",
+		},
+		{
 			`{"today": {"tokens": 5000000, "cost_usd": 123.4}, "rate_limits": {"five_hour": FIVE, "seven_day": SEVEN}}`,
 			60,
 			"today 5M tokens $123  5 h limit 42%  7 d limit 96%",
