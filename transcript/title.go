@@ -44,11 +44,6 @@ type Title struct {
 // titleBytes bounds what is looked at of a text.
 const titleBytes = 1024
 
-// TitleOf makes a title of a text that may be long.
-func TitleOf(text []byte, source TitleSource) Title {
-	return NewTitle(string(text[:min(len(text), titleBytes)]), source)
-}
-
 // NewTitle makes a title of any text. There is none of a text that shows nothing, and of a
 // branch that many sessions share.
 func NewTitle(text string, source TitleSource) Title {
@@ -62,7 +57,7 @@ func NewTitle(text string, source TitleSource) Title {
 			return Title{}
 		}
 	}
-	if text = titleText(text, most); text == "" {
+	if text = titleText(text[:min(len(text), titleBytes)], most); text == "" {
 		return Title{}
 	}
 	return Title{text, source}
@@ -86,7 +81,7 @@ func PromptTitle(prompt []byte) Title {
 		}
 		_, rest, found := strings.Cut(text, end)
 		if end == "" || !found {
-			return NewTitle(text[:min(len(text), titleBytes)], TitlePrompt)
+			return NewTitle(text, TitlePrompt)
 		}
 		text = rest
 	}
@@ -102,43 +97,28 @@ func (t Title) Or(u Title) Title {
 
 // titleText is the beginning of a text on one line: blanks become one space, what shows
 // nothing or changes the order of what is shown is left out, and so is what is not UTF-8.
-// One that is too long ends with its last whole word and an ellipsis.
+// One that is too long ends with its last whole word, unless that takes more than half of it,
+// and an ellipsis.
 func titleText(s string, most int) string {
-	const more = "…"
-	var b strings.Builder
-	blank := false
-	n := 0
-	word := 0
-	for _, r := range s {
-		if unicode.IsSpace(r) {
-			blank = n > 0
-			continue
+	s = strings.Map(func(r rune) rune {
+		switch {
+		case unicode.IsSpace(r):
+			return ' '
+		case !wording.Printable(r) || r == utf8.RuneError:
+			return -1
 		}
-		if !wording.Printable(r) || r == utf8.RuneError {
-			continue
-		}
-		if blank && n+1 < most {
-			word = b.Len()
-			b.WriteByte(' ')
-			n++
-		} else if blank && n < most {
-			return b.String() + more
-		}
-		if blank = false; n >= most {
-			return shortened(b.String(), word) + more
-		}
-		b.WriteRune(r)
-		n++
+		return r
+	}, s)
+	s = strings.Join(strings.Fields(s), " ")
+	all := []rune(s)
+	if len(all) <= most {
+		return s
 	}
-	return b.String()
-}
-
-// shortened makes room for one character: it ends a text at its last word, unless that
-// would take more than half of it.
-func shortened(s string, word int) string {
-	if word > len(s)/2 {
-		return s[:word]
+	s = string(all[:most])
+	word := strings.LastIndexByte(s, ' ')
+	if word <= len(s)/2 {
+		s = string(all[:most-1])
+		word = len(s)
 	}
-	_, size := utf8.DecodeLastRuneInString(s)
-	return strings.TrimRight(s[:len(s)-size], " ")
+	return s[:word] + "…"
 }

@@ -25,15 +25,16 @@ func (t *titles) best() transcript.Title {
 // other sessions at the head of each file.
 func (f *Fold) retitle(e *transcript.Entry) {
 	t := &f.titles
-	switch e.Titled {
-	case transcript.TitlePrompt:
+	if e.Titled == transcript.TitlePrompt {
 		if t.prompt.Source == transcript.TitleNone {
 			t.prompt = transcript.PromptTitle(e.Title)
 		}
 		return
-	case transcript.TitleSummary:
+	}
+	title := transcript.NewTitle(string(e.Title), e.Titled)
+	if e.Titled == transcript.TitleSummary {
 		if _, known := f.seen[e.Parent]; known && e.Parent != 0 {
-			t.summary = transcript.TitleOf(e.Title, e.Titled)
+			t.summary = title
 		}
 		return
 	}
@@ -48,8 +49,8 @@ func (f *Fold) retitle(e *transcript.Entry) {
 		return
 	}
 	if e.Titled == transcript.TitleCustom {
-		t.custom = transcript.TitleOf(e.Title, e.Titled) // an empty one takes it back
+		t.custom = title // an empty one takes it back
 	} else {
-		t.generated = transcript.TitleOf(e.Title, e.Titled)
+		t.generated = title
 	}
 }
