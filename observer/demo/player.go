@@ -158,7 +158,7 @@ func (p *Player) writeHistory(ctx context.Context, now time.Time) error {
 		}
 		p.call(ctx, event{
 			At:      s.began,
-			Kind:    "begin.hook",
+			Kind:    "begin",
 			Agent:   s.index,
 			Session: s.session,
 		})
@@ -191,7 +191,6 @@ func (p *Player) writeHistory(ctx context.Context, now time.Time) error {
 	for i, e := range latest {
 		p.report(ctx, replies[i])
 		if e.Kind == kindAsk { // the dialog is open
-			e.Kind += ".hook"
 			p.call(ctx, e)
 		}
 	}
@@ -220,13 +219,8 @@ func (p *Player) act(ctx context.Context, e event) error {
 	if err := p.write(e); err != nil || !now || e.Before != "" {
 		return err
 	}
-	if e.Kind == kindReply || e.Kind == kindSubagent {
-		p.report(ctx, e)
-	}
-	hook := e
-	hook.Kind += ".hook"
-	e.Text = p.call(ctx, hook)
-	if e.Text == "" {
+	p.report(ctx, e)
+	if e.Text = p.call(ctx, e); e.Text == "" {
 		return nil
 	}
 	e.At = e.At.Add(time.Millisecond)
@@ -264,40 +258,29 @@ func (p *Player) leave(ctx context.Context, s *agent, e event) {
 			}
 		}
 		left := e
-		left.Kind = "left.hook"
+		left.Kind = "left"
 		left.Session = e.Before
 		p.call(ctx, left)
 	}
-	e.Kind += ".hook"
 	p.call(ctx, e)
 }
 
-// call calls a hook and returns the answer, which may be empty.
+// call calls the hook of an event, if it has one, and returns the answer, which may be empty.
 func (p *Player) call(ctx context.Context, e event) (heard string) {
-	text := p.render(e)
-	if text == nil {
+	payload, _ := hook.Decode(p.render(e, ".hook"))
+	if payload.Event == "" {
 		return ""
 	}
-	payload, err := hook.Decode(text)
-	var answer hook.Answer
-	if err == nil {
-		answer, err = p.observer.Hook(ctx, &payload)
-	}
+	answer, err := p.observer.Hook(ctx, &payload)
 	p.debug(p.script[e.Agent], err)
 	return answer.Context
 }
 
-// report is the status line after a reply, if the client has one.
+// report is the status line after an event, if the client shows one then.
 func (p *Player) report(ctx context.Context, e event) {
-	s := p.script[e.Agent]
-	if s.Client != "" {
-		return
+	if status, err := hook.DecodeStatus(p.render(e, ".status")); err == nil {
+		p.debug(p.script[e.Agent], p.observer.Status(ctx, &status))
 	}
-	status, err := hook.DecodeStatus(p.text("claude/status", e))
-	if err == nil {
-		err = p.observer.Status(ctx, &status)
-	}
-	p.debug(s, err)
 }
 
 // debug logs what the observer did not take.
@@ -325,17 +308,14 @@ func (p *Player) path(e event) string {
 	return filepath.Join(dir, e.Session+".jsonl")
 }
 
-// render returns what the client of an agent makes of an event, nil for nothing.
-func (p *Player) render(e event) []byte {
-	return p.text(cmp.Or(p.script[e.Agent].Client, "claude")+"/"+string(e.Kind), e)
-}
-
-func (p *Player) text(name string, e event) []byte {
-	t := p.records.Lookup(name)
+// render returns what the client of an agent makes of an event, nil for nothing: records, or
+// with what ".hook" or ".status".
+func (p *Player) render(e event, what string) []byte {
+	s := p.script[e.Agent]
+	t := p.records.Lookup(cmp.Or(s.Client, "claude") + "/" + string(e.Kind) + what)
 	if t == nil {
 		return nil
 	}
-	s := p.script[e.Agent]
 	window, _ := sizes(s.Model)
 	parent := ""
 	if lead := p.script[0].ID; lead != s.ID && e.At.After(p.parents) {
@@ -349,14 +329,14 @@ func (p *Player) text(name string, e event) []byte {
 		PID               int
 		Window            int64
 	}{e, s, p.folder(s), p.path(e), parent, 1 + s.index, window}); err != nil {
-		p.log.Error("a record of the demo", "name", name, "err", err)
+		p.log.Error("a record of the demo", "name", t.Name(), "err", err)
 	}
 	return b.Bytes()
 }
 
 // write adds the records of an event to its transcript.
 func (p *Player) write(e event) error {
-	text := p.render(e)
+	text := p.render(e, "")
 	if text == nil {
 		return nil
 	}
