@@ -127,6 +127,7 @@ func noteAfter(
 	if codexAlone {
 		checks = checks[:1]
 	}
+	cfg.Alertmanager.URLs = nil // they do not matter here
 	o, err := doctorOptions(cfg, env)
 	o.Dir = "" // what was installed is for all projects
 	for _, f := range doctor.Examine(ctx, o) {

@@ -63,7 +63,10 @@ func (env *environ) execute(ctx context.Context, args []string) int {
 	}
 	exit, ok := errors.AsType[*exitError](err)
 	if !ok || exit.code == unexplained { // without a code it is cobra's
-		exit = &exitError{exitUsage, fmt.Errorf("%w; see '%s --help'", usage.Plain(err), cmd.CommandPath())}
+		exit = &exitError{
+			exitUsage,
+			fmt.Errorf("%w; see '%s --help'", usage.Plain(err), cmd.CommandPath()),
+		}
 		err = exit
 	}
 	if exit.err != nil {

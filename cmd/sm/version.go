@@ -36,7 +36,7 @@ Write the manual pages to a folder
 		_ = os.Mkdir(args[0], 0o755) // no page can be written where there is no folder
 		err := doc.GenManTree(root, &doc.GenManHeader{Section: "1", Source: "sm"}, args[0])
 		if err != nil {
-			return fmt.Errorf("write the manual pages: %w; name a folder that you may write to, in one that exists", err)
+			return fmt.Errorf("write the manual pages: %w; name a folder to write to, in one that exists", err)
 		}
 		return nil
 	})

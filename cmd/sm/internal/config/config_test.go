@@ -67,16 +67,23 @@ func mustLoad(t testing.TB, text string, vars map[string]string, args ...string)
 }
 
 // changedText has another value than the default for every setting.
-const changedText = `projects: [/p/one, /p/two]
-listen: ['127.0.0.1:9000']
+const changedText = `projects:
+  - /p/one
+  - /p/two
+listen:
+  - 127.0.0.1:9000
 socket: /run/x.sock
 state: /var/sm
 log:
   level: debug
   format: json
 http:
-  allowed_hosts: [a.example, 'b.example:80']
-  allowed_uids: [0, 1000]
+  allowed_hosts:
+    - a.example
+    - b.example:80
+  allowed_uids:
+    - 0
+    - 1000
   webhook_token_file: /etc/token
 metrics:
   listen: 0.0.0.0:9464
@@ -85,14 +92,31 @@ metrics:
   max_sessions: 7
   project: false
 alertmanager:
-  urls: ['http://am-1:9093', 'https://am-2.example/x']
+  urls:
+    - http://am-1:9093
+    - https://am-2.example/x
   interval: 1m
   host: one
   http_config_file: /etc/http.yml
-prometheus: [{name: main, url: 'http://metrics:9090', http_config_file: ""}, {name: two, url: 'https://two.example', http_config_file: /etc/two.yml}]
-windows: [{model: m-1, tokens: 1000000}, {model: m, tokens: 200000}]
+prometheus:
+  - name: main
+    url: http://metrics:9090
+    http_config_file: ""
+  - name: two
+    url: https://two.example
+    http_config_file: /etc/two.yml
+windows:
+  - model: m-1
+    tokens: 1000000
+  - model: m
+    tokens: 200000
 cost:
-  prices: [{model: m, input: 5, cache_write: 10, cache_read: 0.5, output: 25}]
+  prices:
+    - model: m
+      input: 5
+      cache_write: 10
+      cache_read: 0.5
+      output: 25
 compaction:
   threshold_tokens: 160000
   settle: 1m
@@ -133,16 +157,21 @@ handoff:
   breaker_within: 1m
   document_bytes: 1024
   inject_characters: 100
-channels: [{name: web, path: /home/dev/web}]
+channels:
+  - name: web
+    path: /home/dev/web
 guard:
   enabled: true
   overflow_threshold: 0.9
-  allow: [Read]
+  allow:
+    - Read
 supervise:
   restarts: 0
   term_after: 1.5s
 operator:
-  notify: [/bin/notify, -x]
+  notify:
+    - /bin/notify
+    - -x
   compactions: false
   waiting: 2m
 messages:

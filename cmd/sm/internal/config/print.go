@@ -1,9 +1,10 @@
 package config
 
 import (
+	"bytes"
 	"errors"
 	"io"
-	"reflect"
+	"regexp"
 	"strings"
 	"time"
 
@@ -12,38 +13,13 @@ import (
 
 // Print writes a configuration as a file that loads to the same one.
 func (c *Config) Print(w io.Writer) error {
-	encoder := yaml.NewEncoder(w)
+	var text bytes.Buffer
+	encoder := yaml.NewEncoder(&text)
 	encoder.SetIndent(2)
-	return errors.Join(encoder.Encode(groupNode(reflect.ValueOf(c).Elem())), encoder.Close())
-}
-
-// groupNode builds the tree by hand for the sake of durations, which the encoder
-// would write as 5m0s.
-func groupNode(group reflect.Value) *yaml.Node {
-	n := &yaml.Node{Kind: yaml.MappingNode}
-	for field, value := range group.Fields() {
-		key := &yaml.Node{Kind: yaml.ScalarNode, Value: field.Tag.Get("yaml")}
-		child := new(yaml.Node)
-		switch d, ok := value.Interface().(time.Duration); {
-		case key.Value == "-":
-			continue
-		case ok:
-			child.SetString(shortDuration(d))
-		case value.Kind() == reflect.Struct:
-			child = groupNode(value)
-		default:
-			_ = child.Encode(value.Interface()) // a plain value has no error
-		}
-		if child.Kind == yaml.SequenceNode {
-			child.Style = yaml.FlowStyle
-		}
-		if field.Anonymous {
-			n.Content = append(n.Content, child.Content...)
-		} else {
-			n.Content = append(n.Content, key, child)
-		}
-	}
-	return n
+	err := errors.Join(encoder.Encode(c), encoder.Close())
+	whole := regexp.MustCompile(`(?m)^( *[a-z_]+: [0-9hm]*?[hm])(0m)?0s$`) // 5m, not 5m0s
+	_, failed := w.Write(whole.ReplaceAll(text.Bytes(), []byte("$1")))
+	return errors.Join(err, failed)
 }
 
 // shortDuration writes 5m, not 5m0s.
