@@ -119,17 +119,13 @@ func (e *Engine) open(a *AgentState, o *Event) {
 		act.Warned = act.Warned || a.Said[k].Key.Agent != "" && a.Said[k].At <= o.at
 	}
 	e.out = append(e.out, act)
-	a.Cycle = a.Cycle + 1
-	a.Opened = o.at
-	a.Cause = o.Cause
-	a.Signs = [signs]Instant{}
-	a.Boundary = 0
-	a.Keyed = false
-	a.Handoff = 0
-	a.Counted = false
-	a.Made = transcript.Unknown
+	a.Cycle++
+	a.Opening = Opening{
+		Opened: o.at,
+		Cause:  o.Cause,
+		Made:   transcript.Unknown,
+	}
 	e.withdrawOld(a, o)
-	a.Beyond = 0
 	a.splitReadings(o.at)
 	if o.Carried {
 		a.Before = Reading{}
@@ -190,7 +186,6 @@ func (e *Engine) withdrawOld(a *AgentState, o *Event) {
 // splitReadings moves readings from before the opening out of the cycle and keeps the
 // newest of them as Before.
 func (a *AgentState) splitReadings(at Instant) {
-	a.First = 0
 	for i, r := range a.Readings {
 		if r.At > at {
 			a.First = sooner(a.First, r.At)
@@ -201,8 +196,6 @@ func (a *AgentState) splitReadings(at Instant) {
 		}
 		a.Readings[i] = Reading{}
 	}
-	a.Prior = Reading{}
-	a.Back = 0
 	a.Growth.open(a)
 }
 

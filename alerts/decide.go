@@ -171,7 +171,8 @@ func (a *AgentState) endTurn(t Instant) {
 	a.InTurn = false
 	a.Ended = t
 	a.Silent = false
-	a.Growth.rest(t)
+	a.Growth.pass(t)
+	a.Growth.At = 0 // it rests
 	a.Growth.turn()
 }
 

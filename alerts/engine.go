@@ -187,7 +187,12 @@ func (e *Engine) Forget(id string) {
 // Rename gives an agent another id and keeps its state. If the old id is
 // unknown, or the new one exists, it returns false and moves only the reminders.
 func (e *Engine) Rename(from, to string) bool {
-	e.renameReminders(from, to)
+	delete(e.reminders, always+from) // its successor has an id of its own
+	for _, r := range e.reminders {
+		if r.Agent == from {
+			r.Agent = to
+		}
+	}
 	a := e.agents[from]
 	if a == nil || e.agents[to] != nil {
 		return false
@@ -265,9 +270,9 @@ func (e *Engine) agent(id string) *AgentState {
 	a := &AgentState{
 		Agent:   id,
 		Cycle:   1,
+		Opening: Opening{Made: transcript.Unknown},
 		Muted:   e.options.Disabled,
 		Trigger: transcript.Unknown,
-		Made:    transcript.Unknown,
 	}
 	e.agents[id] = a
 	e.order = nil

@@ -105,12 +105,6 @@ func (g *Growth) pass(t Instant) {
 	g.Seconds += seconds
 }
 
-// rest ends the work at t.
-func (g *Growth) rest(t Instant) {
-	g.pass(t)
-	g.At = 0
-}
-
 // turn ends a turn, if it has shown readings.
 func (g *Growth) turn() {
 	if !g.Moved {

@@ -85,20 +85,17 @@ func (e *Engine) CancelReminder(id string, agent string) (dropped []Reminder) {
 func (e *Engine) ResetReminders(agent string, now time.Time) (n int) {
 	t := transcript.InstantOf(now)
 	for _, r := range e.reminders {
-		if r.Agent == agent && r.Periodic() {
-			r.reset(t)
-			n++
+		if r.Agent != agent || !r.Periodic() {
+			continue
+		}
+		n++
+		if t >= r.Reset {
+			r.Reset = t
+			r.SoftSaid = false
+			r.HardSaid = false
 		}
 	}
 	return n
-}
-
-func (r *Reminder) reset(t Instant) {
-	if t >= r.Reset {
-		r.Reset = t
-		r.SoftSaid = false
-		r.HardSaid = false
-	}
 }
 
 // Reminders returns the reminders of an agent, or all for "", sorted by id.
@@ -214,17 +211,6 @@ func (e *Engine) remindAlways(a *AgentState, t Instant) {
 			Soft:  Instant(o.Soft),
 			Hard:  Instant(o.Hard),
 		})
-	}
-}
-
-// renameReminders moves reminders to another agent. The one from the
-// configuration has an id of its own for each agent.
-func (e *Engine) renameReminders(from, to string) {
-	delete(e.reminders, always+from)
-	for _, r := range e.reminders {
-		if r.Agent == from {
-			r.Agent = to
-		}
 	}
 }
 

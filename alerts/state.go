@@ -96,6 +96,35 @@ type Burst struct {
 	Turn int     `json:",omitzero"`
 }
 
+// Opening is what belongs to the present cycle alone, from its opening on.
+type Opening struct {
+	Opened Instant `json:",omitzero"` // its stamp, 0 for the first cycle
+	Cause  Cause   `json:",omitzero"`
+	// Signs are the stamps of what belongs to this opening, by Sign.
+	Signs [signs]Instant `json:",omitzero"`
+	// Boundary is the key of the compaction that opened the cycle, 0: unknown. Keyed means
+	// that AgentState.Session came with this cycle.
+	Boundary transcript.Key `json:",omitzero"`
+	Keyed    bool           `json:",omitzero"`
+	// Handoff is the key of the handoff that opened the cycle, 0 for none.
+	Handoff transcript.Key `json:",omitzero"`
+	// First is the stamp of the cycle's first reading, 0 for none so far.
+	First Instant `json:",omitzero"`
+	// Prior is the sample before the newest.
+	Prior Reading `json:",omitzero"`
+	// Back is since when samples show that the client has gone back in its
+	// conversation, 0 if they do not. Until the next reading the newest sample
+	// since then counts as the context.
+	Back Instant `json:",omitzero"`
+	// Counted means that Bursts include the compaction that opened this cycle; Made is
+	// its trigger once it is known.
+	Counted bool    `json:",omitzero"`
+	Made    Trigger `json:",omitzero"`
+	// Beyond counts the replies of this cycle that were larger than the size at
+	// which the client was assumed to compact.
+	Beyond int `json:",omitzero"`
+}
+
 // AgentState is the state of one agent.
 type AgentState struct {
 	Agent, Parent string `json:",omitzero"`
@@ -106,35 +135,18 @@ type AgentState struct {
 	// Clock is the newest stamp of all events other than EventActive.
 	Clock Instant `json:",omitzero"`
 
-	// Cycle is the number of the present cycle, from 1 on, Opened its stamp, 0 for
-	// the first cycle.
-	Cycle  int     `json:",omitzero"`
-	Opened Instant `json:",omitzero"`
-	Cause  Cause   `json:",omitzero"`
-	// Signs are the stamps of what belongs to this opening, by Sign.
-	Signs [signs]Instant `json:",omitzero"`
-	// Boundary is the key of the compaction that opened the cycle, Session that
-	// of the agent's session; 0: unknown. Keyed means that Session came with
-	// this cycle.
-	Boundary, Session transcript.Key `json:",omitzero"`
-	Keyed             bool           `json:",omitzero"`
-	// Handoff is the key of the handoff that opened the cycle, 0 for none.
-	Handoff transcript.Key `json:",omitzero"`
-	// First is the stamp of the cycle's first reading, 0 for none so far.
-	First Instant `json:",omitzero"`
+	// Cycle is the number of the present cycle, from 1 on.
+	Cycle int `json:",omitzero"`
+	Opening
+	// Session is the key of the agent's session, 0: unknown.
+	Session transcript.Key `json:",omitzero"`
 	// Before is the newest reading from before the cycle.
 	Before Reading `json:",omitzero"`
-	// Readings are the newest of this cycle, by source, Prior the sample before the
-	// newest. Equal samples in a row are one, with the first one's stamp; one that
-	// equals the transcript's reading has that one's. Sampled is the stamp of the
-	// newest sample, used or not.
+	// Readings are the newest of this cycle, by source. Equal samples in a row are one,
+	// with the first one's stamp; one that equals the transcript's reading has that
+	// one's. Sampled is the stamp of the newest sample, used or not.
 	Readings [3]Reading `json:",omitzero"`
-	Prior    Reading    `json:",omitzero"`
 	Sampled  Instant    `json:",omitzero"`
-	// Back is since when samples show that the client has gone back in its
-	// conversation, 0 if they do not. Until the next reading the newest sample
-	// since then counts as the context.
-	Back Instant `json:",omitzero"`
 
 	// Level, Percent and Known are as of the last SetLevel.
 	Level   Level `json:",omitzero"`
@@ -158,12 +170,8 @@ type AgentState struct {
 	// events.
 	Boundaries []transcript.Key `json:",omitzero"`
 
-	// Bursts are the latest automatic compactions. Counted means that they
-	// include the one that opened this cycle; Made is its trigger once it is
-	// known.
+	// Bursts are the latest automatic compactions.
 	Bursts   []Burst `json:",omitzero"`
-	Counted  bool    `json:",omitzero"`
-	Made     Trigger `json:",omitzero"`
 	Storming bool    `json:",omitzero"`
 
 	Turns          int     `json:",omitzero"`
@@ -180,9 +188,6 @@ type AgentState struct {
 	Episodes int     `json:",omitzero"`
 
 	Growth Growth `json:",omitzero"`
-	// Beyond counts the replies of this cycle that were larger than the size at
-	// which the client was assumed to compact.
-	Beyond int `json:",omitzero"`
 }
 
 // clone returns a deep copy.
