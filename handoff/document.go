@@ -119,16 +119,13 @@ func (d *Document) begins(text string) bool {
 
 const commentStart = "<!-- "
 
+// commentLine returns a comment of one line, which its value cannot leave.
 func commentLine(name, value string) string {
-	return commentStart + name + ": " + comment(value) + " -->\n"
+	value = strings.NewReplacer("-->", "--&gt;", "--!>", "--!&gt;").Replace(visible(value))
+	return commentStart + name + ": " + value + " -->\n"
 }
 
-// comment returns a value that cannot leave its line and its comment.
-func comment(s string) string {
-	return strings.NewReplacer("-->", "--&gt;", "--!>", "--!&gt;").Replace(visible(s))
-}
-
-// visible replaces invisible characters by question marks.
+// visible replaces invisible characters by question marks, and what is not UTF-8 by U+FFFD.
 func visible(s string) string {
 	return strings.Map(func(r rune) rune {
 		if !wording.Printable(r) {

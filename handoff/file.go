@@ -18,7 +18,6 @@ import (
 	"golang.org/x/sys/unix"
 
 	"sm/handoff/files"
-	"sm/transcript/wording"
 )
 
 // DefaultLimit is the default size limit of a document, in bytes.
@@ -60,7 +59,7 @@ func examine(path string, since time.Time, limit int64) (fit File, err error) {
 	switch {
 	case !filepath.IsAbs(path):
 		return fit, FileRelative
-	case !showable(path):
+	case visible(path) != path: // a human must see which file an agent is asked to read
 		return fit, FileName
 	}
 	named, err := os.Lstat(path)
@@ -152,13 +151,6 @@ func readStill(f *os.File, before fs.FileInfo) ([]byte, error) {
 		return nil, FileSwapped
 	}
 	return content, nil
-}
-
-// showable reports whether a name can be shown and typed unchanged: a human must see which file
-// an agent is asked to read.
-func showable(name string) bool {
-	return utf8.ValidString(name) &&
-		!strings.ContainsFunc(name, func(r rune) bool { return !wording.Printable(r) })
 }
 
 // FileReason is why a file is not handed over: a single word, used as a label, a colon, and a

@@ -108,9 +108,6 @@ const equals = "=\u2550\uFF1D\uFE66\u2A75\u2A76\uA78A"
 // defuse changes what could be taken for the frame, or for the client's tags around texts of
 // hooks.
 func defuse(text string) string {
-	if !strings.ContainsAny(text, equals+"<") {
-		return text
-	}
 	lines := strings.Split(text, "\n")
 	for i, line := range lines {
 		if strings.ContainsAny(line, equals) && framed(line) {

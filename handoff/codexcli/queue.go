@@ -56,7 +56,11 @@ func Add(
 	defer cancel()
 	cmd := proc.Command(ctx, program, "queue", "--thread", thread, "--message", text)
 	cmd.Dir = home
-	cmd.Env = append(withoutHome(os.Environ()), "CODEX_HOME="+home)
+	environ := slices.DeleteFunc(
+		os.Environ(),
+		func(v string) bool { return strings.HasPrefix(v, "CODEX_") },
+	)
+	cmd.Env = append(environ, "CODEX_HOME="+home)
 	words := &proc.Head{Left: said}
 	cmd.Stdout = words
 	cmd.Stderr = words
@@ -106,10 +110,6 @@ func Has(home, id string) (bool, error) {
 		}
 	}
 	return false, nil
-}
-
-func withoutHome(environ []string) []string {
-	return slices.DeleteFunc(environ, func(v string) bool { return strings.HasPrefix(v, "CODEX_") })
 }
 
 // lastWords is the line in which the client explains an error.

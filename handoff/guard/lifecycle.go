@@ -59,7 +59,8 @@ func Activate(ctx context.Context, a Activation) (done Activated, err error) {
 		case err != nil:
 			return err
 		}
-		if a.taken(s) {
+		if s.PIDStart != "" && !a.Client.runs(s) && s.Lifecycle != SessionCompleted &&
+			a.lives(s) {
 			return fmt.Errorf(
 				"%s is at work in process %d; end that client, or choose another session",
 				a.Dir,
@@ -88,23 +89,12 @@ func (a *Activation) check() error {
 	return err
 }
 
-// taken reports whether another client works in the session.
-func (a *Activation) taken(s *State) bool {
-	return s.PIDStart != "" && !a.Client.runs(s) && s.Lifecycle != SessionCompleted &&
-		a.lives(s)
-}
-
 // lives reports whether the process of a session still runs.
 func (a *Activation) lives(s *State) bool {
 	return s.PID > 1 && a.Alive(s.PID, s.PIDStart)
 }
 
-// leaves reports whether the client had the session until now.
-func (a *Activation) leaves(s *State) bool {
-	return a.Client.runs(s) || a.Client.is(s) && !a.lives(s) // it has resumed it
-}
-
-// leaveOthers releases the client's other sessions. Leaving a full one for another would
+// leaveOthers completes the client's other sessions, which get no client. Leaving a full one for another would
 // evade the guard, and is refused.
 func (a *Activation) leaveOthers(ctx context.Context) error {
 	dirs := append([]string{filepath.Dir(filepath.Dir(a.Dir))}, a.Dirs...)
@@ -119,10 +109,13 @@ func (a *Activation) leaveOthers(ctx context.Context) error {
 					"%s has overflowed; hand it over with sm session dehydrate and sm session restart",
 					filepath.Dir(path),
 				)
-			case !a.leaves(s):
-				return errUnchanged
+			case !a.Client.runs(s) && (!a.Client.is(s) || a.lives(s)):
+				return errUnchanged // the client has neither had it until now nor resumed it
 			}
-			s.release()
+			s.PID = 0
+			s.PIDStart = ""
+			s.SessionID = ""
+			s.begin(SessionCompleted)
 			return nil
 		})
 		if err != nil {
@@ -173,14 +166,6 @@ func (s *State) activate(a *Activation) bool {
 		s.StartedAt = second(a.Now)
 	}
 	return true
-}
-
-// release completes a session that its client has left for another one.
-func (s *State) release() {
-	s.PID = 0
-	s.PIDStart = ""
-	s.SessionID = ""
-	s.begin(SessionCompleted)
 }
 
 // begin comes to a stage in which the context is not full.

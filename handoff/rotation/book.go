@@ -109,15 +109,6 @@ func (m *Machine) count(outcome string) {
 	m.counted = true
 }
 
-// forget drops rotations that ended long ago.
-func (m *Machine) forget(now time.Time) {
-	for id, r := range m.all {
-		if r.State.Ended() && now.Sub(r.Changed) > keptFor {
-			delete(m.all, id)
-		}
-	}
-}
-
 func (m *Machine) renameAgent(from, to string) {
 	old := m.agents[from]
 	if old == nil {

@@ -1,6 +1,9 @@
 package rotation
 
-import "time"
+import (
+	"maps"
+	"time"
+)
 
 // Tick ends rotations that have waited too long.
 func (m *Machine) Tick(now time.Time) []Effect {
@@ -54,7 +57,9 @@ func (m *Machine) end(r *Rotation, s State, reason string, at time.Time) {
 	delete(m.open, r.Agent)
 	delete(m.typing, r.ID)
 	m.count(s.String())
-	m.forget(at)
+	maps.DeleteFunc(m.all, func(_ string, r *Rotation) bool {
+		return r.State.Ended() && at.Sub(r.Changed) > keptFor
+	})
 	if unused {
 		m.do(Withdraw{*r})
 	}

@@ -103,7 +103,7 @@ func (g *Grammar) is(word string) bool {
 // The client may follow a program that starts it, such as env or node. A command for a shell
 // is refused.
 func (g *Grammar) Again(argv []string, prompt string) ([]string, error) {
-	at, err := clientIn(argv, g.is)
+	at, err := g.clientIn(argv)
 	if err != nil {
 		return nil, err
 	}
@@ -123,17 +123,17 @@ func (g *Grammar) Again(argv []string, prompt string) ([]string, error) {
 
 // Starts reports whether a command starts the client, directly or by another program.
 func (g *Grammar) Starts(argv []string) bool {
-	at, err := clientIn(argv, g.is)
+	at, err := g.clientIn(argv)
 	return err == nil && g.is(argv[at])
 }
 
-// clientIn returns the position of the client's name, which is recognizes.
-func clientIn(argv []string, is func(word string) bool) (int, error) {
+// clientIn returns the position of the client's name.
+func (g *Grammar) clientIn(argv []string) (int, error) {
 	if len(argv) == 0 {
 		return 0, errors.New("there is no client; give one")
 	}
 	plain := func(word string) bool { return !strings.HasPrefix(word, "-") }
-	found := is
+	found := g.is
 	switch strings.TrimRight(path.Base(argv[0]), "0123456789.") {
 	default:
 		return 0, nil

@@ -102,8 +102,9 @@ func (s *supervisor) collect() {
 // the client runs.
 func (s *supervisor) noteDetached(parent int) {
 	family := family(parent)
-	if !living(s.now) { // at its end its children become the parent's without having left
-		return
+	now, ok := readStat(s.now.PID)
+	if !ok || identity(now) != s.now || now.Ended() || now.Exiting() {
+		return // at its end its children become the parent's without having left
 	}
 	clear(s.detached)
 	for _, p := range family {

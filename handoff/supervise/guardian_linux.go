@@ -44,9 +44,6 @@ func Guard(argv []string) (code int, ok bool) {
 	return exitCode(s.status), true
 }
 
-// named changes the name in lists of processes, which would be "exe".
-func named() { _ = os.WriteFile("/proc/self/comm", []byte("sm guardian"), 0) }
-
 // attributes makes the kernel kill the client when we are killed. A hanging client that got
 // less than SIGKILL would stay, and compete with the shell for the terminal.
 func attributes() *syscall.SysProcAttr {

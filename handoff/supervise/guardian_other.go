@@ -9,8 +9,6 @@ const parentKilled = syscall.SIGUSR2
 // Guard starts no guardian: it could not adopt processes here.
 func Guard([]string) (code int, ok bool) { return 0, false }
 
-func named() {}
-
 // attributes has nothing to set where the kernel does not end a client with us.
 func attributes() *syscall.SysProcAttr { return &syscall.SysProcAttr{} }
 

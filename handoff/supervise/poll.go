@@ -21,7 +21,7 @@ type poller struct {
 	status   Status
 	cancel   context.CancelFunc // of the open question, nil for none
 	answers  chan answer        // to the open question
-	again    *time.Timer        // to the next question
+	again    <-chan time.Time   // when to ask the next one
 	pause    time.Duration      // before it, if this one fails
 }
 
@@ -34,13 +34,7 @@ type answer struct {
 }
 
 func newPoller(o Observer) *poller {
-	p := &poller{
-		observer: o,
-		answers:  make(chan answer, 1),
-		again:    time.NewTimer(time.Hour),
-	}
-	p.again.Stop()
-	return p
+	return &poller{observer: o, answers: make(chan answer, 1)}
 }
 
 // report changes the status and asks anew. Without an outcome it keeps the one that was not
@@ -70,7 +64,7 @@ func (p *poller) answered(a answer) {
 	p.cancel()
 	p.cancel = nil
 	if a.err != nil {
-		p.again.Reset(p.pause)
+		p.again = time.After(p.pause)
 		p.pause = min(2*p.pause, pollAgainMax)
 		return
 	}
@@ -78,7 +72,7 @@ func (p *poller) answered(a answer) {
 		p.status.Outcome = Outcome{}
 	}
 	p.pause = pollAgain
-	p.again.Reset(pollAgain - time.Since(a.began)) // at most one question a second
+	p.again = time.After(pollAgain - time.Since(a.began)) // at most one question a second
 }
 
 // stop withdraws the open question. The observer repeats an instruction that comes meanwhile.
@@ -87,7 +81,7 @@ func (p *poller) stop() {
 		p.cancel()
 		p.answered(<-p.answers)
 	}
-	p.again.Stop()
+	p.again = nil
 }
 
 // close sends an outcome that was not sent yet.

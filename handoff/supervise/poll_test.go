@@ -76,7 +76,7 @@ func serve(p *poller, d time.Duration, carryOut func(answer)) {
 			if a.Rotation != "" {
 				carryOut(a)
 			}
-		case <-p.again.C:
+		case <-p.again:
 			p.ask()
 		case <-end:
 			return

@@ -51,9 +51,3 @@ func readStat(pid int) (p proc.Process, ok bool) {
 	p, err := proc.Stat("/proc", pid)
 	return p, err == nil && p.Start != ""
 }
-
-// living reports whether a process has not begun to end.
-func living(p Process) bool {
-	now, ok := readStat(p.PID)
-	return ok && now.Start == p.Start && !now.Ended() && !now.Exiting()
-}

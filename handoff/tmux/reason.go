@@ -37,12 +37,6 @@ const (
 	ReasonBusy          Reason = "busy: the client shows that it works; try again at the end of the turn"
 )
 
-// parts returns the word and the sentence.
-func (r Reason) parts() (word, sentence string) {
-	word, sentence, _ = strings.Cut(string(r), ": ")
-	return word, sentence
-}
-
 // Final reports whether the pane will not be that client's again.
 func (r Reason) Final() bool {
 	return r == ReasonGone || r == ReasonServerChanged || r == ReasonDead || r == ReasonReused
@@ -63,7 +57,7 @@ type Error struct {
 }
 
 func (e *Error) Error() string {
-	_, sentence := e.Reason.parts()
+	_, sentence, _ := strings.Cut(string(e.Reason), ": ")
 	line := "type in pane " + e.Pane.ID + ": " + sentence
 	if e.Erased {
 		line += "; the text was taken back"
@@ -90,7 +84,7 @@ func refusal(p Pane, reason Reason, err error) error {
 
 // Word is the reason in one word.
 func (e *Error) Word() string {
-	word, _ := e.Reason.parts()
+	word, _, _ := strings.Cut(string(e.Reason), ": ")
 	return word
 }
 

@@ -95,9 +95,6 @@ func clean(text string) string {
 
 // mentions replaces each @ that begins a word.
 func mentions(text string) string {
-	if !strings.Contains(text, "@") {
-		return text
-	}
 	var b strings.Builder
 	last := ' '
 	for _, r := range text {

@@ -12,5 +12,3 @@ type terminal struct {
 	echo   bool // the kernel shows what is typed; off likewise
 	unread int  // bytes that no program has read, without those of the kernel's line
 }
-
-func (t terminal) raw() bool { return !t.lines && !t.echo }

@@ -51,7 +51,7 @@ func (v view) holds(c Client) (Reason, error) {
 		return ReasonStopped, nil
 	case p.Group != p.Front:
 		return ReasonForeground, nil
-	case p.Ending(), !tty.raw(): // the kernel would echo the text, and keep it for the shell
+	case p.Ending(), tty.lines || tty.echo: // the kernel would echo the text, and keep it for the shell
 		return ReasonEnding, nil
 	}
 	return ReasonNone, nil

@@ -60,10 +60,7 @@ func readFile(path string) []byte {
 	if err != nil || !info.Mode().IsRegular() || info.Size() > maxFile {
 		return nil
 	}
-	data := make([]byte, info.Size())
-	if _, err := io.ReadFull(f, data); err != nil { // cut while it is read
-		return nil
-	}
+	data, _ := io.ReadAll(io.LimitReader(f, maxFile)) // JSON that is cut is none
 	return data
 }
 

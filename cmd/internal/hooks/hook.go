@@ -39,7 +39,10 @@ func (p *Process) Hook(ctx context.Context, args []string) {
 func (p *Process) hook(ctx context.Context, args []string, began time.Time) {
 	data := readObject(p.Stdin)
 	decode := hook.Decode
-	codex := ofCodex(args, data)
+	// The arguments are those that sm install wrote. Without them the input decides, since hooks
+	// may be copied between clients.
+	client, given := argument(args, "--client")
+	codex := client == files.Client || !given && codexhook.Speaks(data)
 	if codex {
 		decode = codexhook.Decode
 	}
@@ -77,13 +80,6 @@ func (p *Process) hook(ctx context.Context, args []string, began time.Time) {
 	if len(answer) > 0 {
 		say(p.Stdout, append(answer, '\n'))
 	}
-}
-
-// ofCodex reports whether Codex runs this hook: by the arguments that sm install
-// wrote, or else by the input, since hooks may be copied between clients.
-func ofCodex(args []string, data []byte) bool {
-	client, given := argument(args, "--client")
-	return client == files.Client || !given && codexhook.Speaks(data)
 }
 
 // readObject reads one JSON object, and no further: the sender may keep the
