@@ -89,7 +89,11 @@ func (s *supervisor) collect() {
 			return
 		case s.client == nil || pid != s.client.Pid: // an adopted process
 		case status.Stopped():
-			s.terminal.suspend()
+			// The whole job stops: otherwise the shell would wait for us for ever. Without a
+			// shell the kernel ignores it.
+			if s.terminal.front() {
+				_ = syscall.Kill(-s.group, syscall.SIGTSTP) // it may have ended
+			}
 		default:
 			_ = s.client.Release() // never fails
 			s.client = nil

@@ -33,7 +33,7 @@ type supervisor struct {
 	next    *successor // follows the client that is being ended
 	handled map[string]Outcome
 	leaving bool // no further client
-	used    int  // restarts that were begun
+	left    int  // restarts
 	result  Result
 }
 
@@ -55,6 +55,7 @@ func newSupervisor(o Options) *supervisor {
 		poll:     newPoller(o.Observer),
 		group:    syscall.Getpgrp(),
 		detached: map[Process]bool{},
+		left:     o.Restarts,
 		handled:  map[string]Outcome{},
 	}
 	signal.Notify(s.ends, syscall.SIGCHLD)
@@ -217,8 +218,8 @@ func (s *supervisor) settle(o Outcome) {
 func (s *supervisor) report(client Process, o Outcome) {
 	status := Status{
 		Client:       client,
-		RestartsLeft: s.left(),
-		CanRestart:   s.restartable && s.left() > 0,
+		RestartsLeft: s.left,
+		CanRestart:   s.restartable && s.left > 0,
 		Outcome:      o,
 	}
 	if s.next != nil {
@@ -226,8 +227,6 @@ func (s *supervisor) report(client Process, o Outcome) {
 	}
 	s.poll.report(status)
 }
-
-func (s *supervisor) left() int { return max(0, s.o.Restarts-s.used) }
 
 // replace begins to end the client, so that another follows. All obstacles are checked before:
 // with a reason the client was left as it is.
@@ -240,7 +239,7 @@ func (s *supervisor) replace(rotation, prompt string) (result, reason string) {
 		return Refused, "another restart is under way"
 	case s.leaving:
 		return Failed, "the client is being ended for good"
-	case s.left() == 0:
+	case s.left <= 0:
 		return Exhausted, fmt.Sprintf("no restart of %d is left", s.o.Restarts)
 	}
 	argv, err := s.o.Again(s.o.Argv, prompt)
@@ -257,7 +256,7 @@ func (s *supervisor) replace(rotation, prompt string) (result, reason string) {
 	_ = s.client.Signal(syscall.SIGCONT) // a stopped client would not end
 	s.kill = time.After(s.o.TermAfter)
 	s.next = &successor{rotation, argv, s.now}
-	s.used++
+	s.left--
 	return "", ""
 }
 

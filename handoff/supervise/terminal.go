@@ -60,14 +60,6 @@ func (t *terminal) front() bool {
 	return err == nil && group == t.group
 }
 
-// suspend stops the whole job after the client has stopped alone: otherwise the shell would
-// wait for us for ever. Without a shell the kernel ignores it.
-func (t *terminal) suspend() {
-	if t.front() {
-		_ = syscall.Kill(-t.group, syscall.SIGTSTP) // it may have ended
-	}
-}
-
 // restore gives the terminal back as it was before the first client.
 func (t *terminal) restore(killed bool) {
 	if !t.front() {
