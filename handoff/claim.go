@@ -53,19 +53,15 @@ func (d *Documents) Claim(
 		for _, e := range m.of(e.ID) {
 			e.claim(c, now)
 		}
-		given, err := s.read(m, e)
-		if err != nil {
+		if doc, err = s.read(m, e); err != nil {
 			return err
 		}
 		if !own {
 			set(&m.Agents, c.Agent, e.Document)
 		}
-		if err := s.commit(m); err != nil {
-			return err
-		}
-		doc = given
-		ok = true
-		return nil
+		err = s.commit(m)
+		ok = err == nil
+		return err
 	})
 	return doc, ok, err
 }

@@ -5,6 +5,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"sm/handoff/files"
 )
 
 // FuzzManifest: any bytes give an error, or a manifest that is written and read again as
@@ -23,7 +25,7 @@ func FuzzManifest(f *testing.F) {
 			return
 		}
 		m.expire(noon, DefaultExpiry)
-		once, err := m.encode()
+		once, err := files.Text(m, m.unknown)
 		if err != nil {
 			t.Fatalf("%q: %v", data, err)
 		}
@@ -31,7 +33,7 @@ func FuzzManifest(f *testing.F) {
 		if err != nil {
 			t.Fatalf("%q became %q: %v", data, once, err)
 		}
-		twice, err := again.encode()
+		twice, err := files.Text(again, again.unknown)
 		if err != nil || !bytes.Equal(once, twice) {
 			t.Fatalf("%q became %q, then %q: %v", data, once, twice, err)
 		}

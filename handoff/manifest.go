@@ -60,15 +60,6 @@ func decodeManifest(data []byte) (m *manifest, err error) {
 	return m, err
 }
 
-// encode writes the manifest as people read it.
-func (m *manifest) encode() ([]byte, error) {
-	data, err := files.Encode(m, m.unknown)
-	if err != nil {
-		return nil, err
-	}
-	return files.Indent(data)
-}
-
 func (e *entry) UnmarshalJSON(data []byte) (err error) {
 	*e = entry{}
 	e.unknown, err = files.Decode(data, &e.Document)

@@ -62,7 +62,7 @@ func (s *store) commit(m *manifest, fresh ...Document) error {
 }
 
 func (s *store) write(m *manifest, fresh []Document) error {
-	data, err := m.encode()
+	data, err := files.Text(m, m.unknown)
 	if err != nil {
 		return err
 	}

@@ -162,7 +162,14 @@ func (m Message) line(text string, again bool) string {
 	case m.Notice():
 		return wording.Context + text
 	}
-	return m.heading(again) + text
+	heading := wording.Heading + "message"
+	if name := title(m.From); name != "" {
+		heading = wording.Heading + "from " + name
+	}
+	if again {
+		heading += ", repeated"
+	}
+	return heading + "] " + text
 }
 
 // isLine reports whether s is the message's line without the id, as a transcript may
@@ -212,18 +219,6 @@ func words(s string) string {
 		}
 		return r
 	}, strings.ReplaceAll(s, "(at)", ""))
-}
-
-// heading is that of a send.
-func (m Message) heading(again bool) string {
-	h := wording.Heading + "message"
-	if name := title(m.From); name != "" {
-		h = wording.Heading + "from " + name
-	}
-	if again {
-		h += ", repeated"
-	}
-	return h + "] "
 }
 
 // title returns a sender's name in one line, without brackets that could end the

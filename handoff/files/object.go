@@ -69,10 +69,14 @@ func marshal(v any) ([]byte, error) {
 	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), err
 }
 
-// Indent returns JSON as people read it.
-func Indent(data []byte) ([]byte, error) {
+// Text is Encode as people read it.
+func Text(v any, rest map[string]json.RawMessage) ([]byte, error) {
+	data, err := Encode(v, rest)
+	if err != nil {
+		return nil, err
+	}
 	var b bytes.Buffer
-	err := json.Indent(&b, data, "", "  ")
+	err = json.Indent(&b, data, "", "  ")
 	b.WriteByte('\n')
 	return b.Bytes(), err
 }

@@ -98,12 +98,9 @@ func (g *Guard) Line(name string, s *State) string {
 	if phase := slug(s.CurrentPhase); phase != "" {
 		work += "/" + phase
 	}
-	percent := math.Round(100 * max(0, s.ContextUsage) / g.Threshold)
-	switch {
-	case s.Overflowed || s.ContextUsage >= g.Threshold:
+	percent := min(99, math.Round(100*max(0, s.ContextUsage)/g.Threshold))
+	if s.Overflowed || s.ContextUsage >= g.Threshold {
 		percent = 100
-	case percent > 99:
-		percent = 99
 	}
 	return fmt.Sprintf("%s [%s] %.0f%%", word(name), work, percent)
 }

@@ -69,11 +69,11 @@ func ParseState(text []byte) (*State, error) {
 
 // Encode returns the text of the file.
 func (s *State) Encode() ([]byte, error) {
-	text, err := files.Encode(s, s.others)
+	text, err := files.Text(s, s.others)
 	if err != nil {
 		return nil, fmt.Errorf("write a session's state: %w", err)
 	}
-	return files.Indent(text)
+	return text, nil
 }
 
 // second is a time as the file holds it.

@@ -26,8 +26,6 @@ func Refusal(s Screen) Reason {
 		func(row Row) bool { return working().MatchString(row.String()) },
 	):
 		return ReasonBusy
-	}
-	switch {
 	case b.typed != "" || len(b.rows) > 1 && !b.placeholder:
 		return ReasonDraft
 	case s.Cursor != b.first:

@@ -3,7 +3,6 @@ package caller
 import (
 	"bytes"
 	"iter"
-	"os"
 	"strings"
 	"time"
 
@@ -12,15 +11,11 @@ import (
 	"sm/transcript/codex/files"
 )
 
-// CodexOrigin is Origin for a hook of Codex. The parent of the hook may be a
+// CodexOrigin is Origin for a hook of Codex with this parent. The parent may be a
 // server that is shared by several screens, and its variables are those of the
 // pane that started it. A subagent shares process and variables with its root
 // thread. Neither then identifies the thread.
-func (by *Caller) CodexOrigin(at time.Time, subagent bool) hook.Origin {
-	return by.codexOrigin(at, subagent, "/proc", os.Getppid())
-}
-
-func (by *Caller) codexOrigin(
+func (by *Caller) CodexOrigin(
 	at time.Time,
 	subagent bool,
 	procDir string,

@@ -130,14 +130,14 @@ func TestCodexOrigin(t *testing.T) {
 		dir, parent := processes(t, tt.processes...)
 		if diff := cmp.Diff(
 			tt.want,
-			testCaller(vars).codexOrigin(at, tt.subagent, dir, parent),
+			testCaller(vars).CodexOrigin(at, tt.subagent, dir, parent),
 		); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", tt.name, diff)
 		}
 	}
 	if diff := cmp.Diff(
 		alone,
-		testCaller(vars).codexOrigin(at, false, t.TempDir(), 100),
+		testCaller(vars).CodexOrigin(at, false, t.TempDir(), 100),
 	); diff != "" {
 		t.Errorf("where no processes are shown (-want +got):\n%s", diff)
 	}
@@ -146,7 +146,7 @@ func TestCodexOrigin(t *testing.T) {
 	own.Provider = "codex-fork"
 	if diff := cmp.Diff(
 		runs(own, 100),
-		testCaller(vars).codexOrigin(at, false, dir, parent),
+		testCaller(vars).CodexOrigin(at, false, dir, parent),
 	); diff != "" {
 		t.Errorf("with its own provider (-want +got):\n%s", diff)
 	}

@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"io"
+	"os"
 	"strings"
 	"time"
 
@@ -60,7 +61,8 @@ func (p *Process) hook(ctx context.Context, args []string, began time.Time) {
 	ctx, cancel := context.WithTimeout(ctx, p.slower(work))
 	defer cancel()
 	if codex {
-		event.SM = p.CodexOrigin(began, codexhook.IsSubagent(&event))
+		subagent := codexhook.IsSubagent(&event)
+		event.SM = p.CodexOrigin(began, subagent, "/proc", os.Getppid())
 	} else {
 		event.SM = p.Origin(began)
 	}
