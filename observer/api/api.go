@@ -183,10 +183,7 @@ func (s *Session) ShortName() string {
 
 // DisplayName is what people call this session: the agent's own name, else the title, else
 // the label, else the beginning of an id.
-func (s *Session) DisplayName() string {
-	id := cmp.Or(s.SessionID, s.ID)
-	return cmp.Or(s.Name, s.Title, s.Label, id[:min(8, len(id))])
-}
+func (s *Session) DisplayName() string { return cmp.Or(s.Name, s.Title, s.ShortName(), s.ID) }
 
 // Forecast is how far a compaction is: in replies of the model, in turns and
 // in seconds of work; each is null while unknown.
