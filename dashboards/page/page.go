@@ -138,7 +138,6 @@ func functions(zone *time.Location) template.FuncMap {
 		"hundredths": Hundredths,
 		"int":        func(n uint64) int64 { return int64(n) },
 		"key":        Key,
-		"known":      func(s *api.Session) bool { return Share(s) >= 0 },
 		"limit":      limit,
 		"many":       many,
 		"markTitle":  markTitle,
