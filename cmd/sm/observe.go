@@ -99,12 +99,7 @@ func (env *environ) observe(
 	notifier := service.NewNotifier(env.Env, o.Logger)
 	var beside sync.WaitGroup
 	err = observer.Run(ctx, o, func(a *observer.App) {
-		beside.Go(func() {
-			env.greet(ctx, a, o, func() {
-				loud()
-				printRecent(ctx, env.Stderr, o, time.Now())
-			})
-		})
+		beside.Go(func() { env.greet(ctx, a, o, loud) })
 		beside.Go(func() { notifier.Run(ctx, a) })
 		beside.Go(func() { cancel(watcher.run(ctx, a.Reload)) })
 	})
@@ -145,6 +140,9 @@ func (env *environ) greet(
 		wipe()
 		fmt.Fprint(env.Stderr, greeting(a.Addrs(), o, env.called(o.Socket)))
 		greeted()
+		if !o.Demo {
+			printRecent(ctx, env.Stderr, o, time.Now())
+		}
 	case <-ctx.Done():
 		wipe()
 	}

@@ -33,7 +33,8 @@ type History struct {
 	Client  string // of a part, see Clients
 	shared  map[transcript.Key]*common
 	own     map[transcript.Key]ownCompaction
-	reading sync.Map // the logs of files that workers read, by path
+	reading sync.Map           // the logs of files that workers read, by path
+	lately  transcript.Instant // sessions with a newer record may go on
 }
 
 // log is one session's transcript.
@@ -55,7 +56,6 @@ type log struct {
 	alone  transcript.Instant // its first record that is in no other transcript, 0 for none
 	last   transcript.Key     // its newest reading
 	passed bool               // the session's last cycle goes on elsewhere, or was ended by other means than a compaction
-	active bool               // the last cycle may go on here: it has a record of the last minutes
 }
 
 // record is a transcript.Entry without what reports do not look at.

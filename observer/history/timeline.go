@@ -59,14 +59,11 @@ func (h *History) Settle(rules []transcript.WindowRule, now time.Time) []fleet.V
 		h.claim(f, p)
 	}
 	h.precede()
-	lately := transcript.InstantOf(now.Add(-stillActive))
+	h.lately = transcript.InstantOf(now.Add(-stillActive))
 	for _, p := range h.logs {
 		if p.before != nil {
 			p.before.passed = true
 		}
-	}
-	for _, p := range h.logs {
-		p.active = !p.passed && p.change.Session.Active > lately
 	}
 	return f.Views(now)
 }
@@ -207,9 +204,9 @@ func (h *History) unpack(p *log, t *Timeline) {
 		Events: t.Events[:0],
 		First:  t.First[:0],
 		Sizes:  t.Sizes[:0],
-		Open:   !p.passed && !p.active,
-		Active: p.active,
+		Active: !p.passed && p.change.Session.Active > h.lately,
 	}
+	t.Open = !p.passed && !t.Active
 	model := ""
 	for j := range p.records {
 		r := &p.records[j]

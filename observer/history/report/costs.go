@@ -149,10 +149,10 @@ func (r *Report) costs(list []*history.Bill, projects map[string]string, prices 
 			byProject[name] = p
 		}
 		p.add(&b.Bill)
-		if b.Kind == transcript.BilledCompaction && b.Tokens > 0 {
+		if b.Kind == transcript.BilledCompaction {
 			cost, ok := prices.Cost(b.Model, transcript.Usage{CacheCreation: b.Tokens})
 			usd += cost
-			priced = priced && ok
+			priced = priced && (ok || b.Tokens == 0)
 			countFiles(files, name, &b.Bill)
 		}
 		if b.At != 0 {

@@ -7,7 +7,6 @@
 package report
 
 import (
-	"cmp"
 	"context"
 	"slices"
 	"strings"
@@ -68,35 +67,34 @@ func Of(ctx context.Context, h *history.History, o Options) (*Report, error) {
 // projectsOf names the projects of agents. A name begins with the folder above where
 // projects in different ones have that name.
 func projectsOf(views []fleet.View) map[string]string {
-	above := map[string]string{}
+	folders := map[string]string{} // all above projects of a name
 	for i := range views {
 		v := &views[i]
-		folder := folderAbove(v)
-		if other := above[v.Project]; folder != "" && other != "" && other != folder {
-			folder = "/" // several
+		if folder := folderAbove(v); !strings.Contains(folders[v.Project], folder) {
+			folders[v.Project] += folder
 		}
-		above[v.Project] = cmp.Or(folder, above[v.Project])
 	}
 	projects := map[string]string{}
 	for i := range views {
 		v := &views[i]
 		name := v.Project
-		if folder := folderAbove(v); folder != "" && above[name] == "/" {
-			name = folder + "/" + name
+		if folder := folderAbove(v); folder != folders[name] {
+			name = folder + name
 		}
 		projects[v.Agent.ID] = name
 	}
 	return projects
 }
 
-// folderAbove is the folder in which a session's project is, "" if the path does not show it.
+// folderAbove is the folder in which a session's project is, with a slash; "" if the path
+// does not show it.
 func folderAbove(v *fleet.View) string {
 	path := strings.ReplaceAll(v.CWD, `\`, "/") + "/"
 	above, _, found := strings.Cut(path, "/"+v.Project+"/")
 	if !found {
 		return ""
 	}
-	return above[strings.LastIndexByte(above, '/')+1:]
+	return above[strings.LastIndexByte(above, '/')+1:] + "/"
 }
 
 // Report is what `sm report --json` prints. Its fields are a contract. Sizes are in tokens.
