@@ -82,8 +82,8 @@ const cellText = `
 
 // steps is the order in which columns get room: their min, or as much as their
 // texts need up to the number.
-const steps = "HOST NAME CONTEXT PRESSURE USED REPLIES STATE PROJECT FLAGS NAME:24 PROJECT:20 " +
-	"STATE:16 HOST:30 TOKENS NAME:40 SEEN COST NAME:80 CMP TREND ID MODEL CYCLE REPLIES:21"
+const steps = "HOST NAME CONTEXT PRESSURE USED REPLIES STATE PROJECT NAME:18 FLAGS NAME:24 " +
+	"PROJECT:20 STATE:16 HOST:30 TOKENS NAME:40 SEEN COST NAME:80 CMP TREND ID MODEL CYCLE REPLIES:21"
 
 // list draws sessions, a line each.
 type list struct {
