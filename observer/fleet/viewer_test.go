@@ -80,38 +80,18 @@ func TestViewFields(t *testing.T) {
 	diff(t, "after a compaction", []View{want}, f.Views(at.Add(11*time.Minute+1)))
 }
 
-func TestProjectOf(t *testing.T) {
-	for cwd, want := range map[string]string{
-		"/home/dev/web//":                        "web",
-		"/home/dev/shop/.claude/worktrees/7/cmd": "shop",
-		"/home/dev/shop/2/1/":                    "shop",
-		"/1":                                     "1",
-		`C:\Users\dev\web`:                       "web",
-		`C:\`:                                    "C:",
-		"web":                                    "web",
-		"/":                                      "",
-		"":                                       "",
-	} {
-		if got := ProjectOf(cwd); got != want {
-			t.Errorf("%q: got %q, want %q", cwd, got, want)
-		}
-	}
-}
-
 // TestOutdatedTitle: earlier versions stored the branch where there was a prompt.
 func TestOutdatedTitle(t *testing.T) {
 	p := ofSession(1, prompt(before(1), "p1"))
 	x := File{Cursor: p.whole().Cursor, Name: p.name, Session: p.fold.Session}
 	x.Title = transcript.Title{Text: "main", Source: 20}
 	f := New(Options{Clients: clientstest.Table()}, Stored{Settled: true, Files: []File{x}})
-	if c := f.Cursors()[0]; c.Size == x.Cursor.Size {
-		t.Error("its file is not read again")
-	}
+	again := f.Cursors()[0].Size != x.Cursor.Size // its file is read
 	c := p.grown()
 	c.Title = transcript.NewTitle("fix/parser", transcript.TitleBranch)
 	f.Apply(c)
-	if got := f.Views(created)[0].Title; got != "fix/parser" {
-		t.Errorf("the title is %q", got)
+	if got := f.Views(created)[0].Title; got != "fix/parser" || !again {
+		t.Errorf("the title is %q; read again: %t", got, again)
 	}
 }
 
