@@ -64,19 +64,19 @@ func TestOrder(t *testing.T) {
 	}
 }
 
-// TestTold: a notice is called noticed only after the agent has read it, and is not
+// TestTold: a notice is called confirmed only after the agent has read it, and is not
 // mentioned where no hook can deliver one.
 func TestTold(t *testing.T) {
 	t.Parallel()
 	p := newPage(t)
 	for change, want := range map[string]string{
-		`{}`:                      "noticed at 65 %",
+		`{}`:                      "notice at 65 % confirmed",
 		`{"level": "early_warn"}`: "",
 		`{"enabled": false}`:      "",
 		`{"tokens_used": null}`:   "",
 		`watching only`:           "",
-		`not heard`:               "past 65 %, not confirmed",
-		`no window`:               "past 130k, not confirmed",
+		`not heard`:               "notice at 65 % not confirmed",
+		`no window`:               "notice at 130k not confirmed",
 	} {
 		s, h := full()
 		s.HooksSeen = change != "watching only"
