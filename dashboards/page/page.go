@@ -124,12 +124,9 @@ func Key(id string) string {
 
 // functions are what the templates call. Times are seconds since 1970.
 func functions(zone *time.Location) template.FuncMap {
-	in := func(zone *time.Location) func(int64) string {
-		return func(at int64) string { return clock(at, zone) }
-	}
 	return template.FuncMap{
 		"assumed":    assumed,
-		"clock":      in(zone),
+		"clock":      func(at int64) string { return clock(at, zone) },
 		"compactsAt": CompactsAt,
 		"count":      value[int64],
 		"figure":     value[float64],
@@ -143,7 +140,6 @@ func functions(zone *time.Location) template.FuncMap {
 		"markTitle":  markTitle,
 		"min":        func(a, b int64) int64 { return min(a, b) },
 		"model":      ModelOf,
-		"name":       name,
 		"notes":      notes,
 		"noticed":    noticed,
 		"pair":       newPair,
@@ -162,7 +158,6 @@ func functions(zone *time.Location) template.FuncMap {
 		"tame":       tame,
 		"thousands":  thousands,
 		"tokens":     tokens,
-		"utc":        in(time.UTC),
 		"words":      words,
 		"work":       Work,
 	}
