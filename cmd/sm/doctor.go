@@ -61,9 +61,9 @@ func doctorOptions(cfg *config.Config, env *environ) (o doctor.Options, err erro
 		Temporary:     temporary(env),
 		Version:       versionOf(),
 	}
-	o.Program, _ = env.Program() // ours are known by their name too
-	o.Dir, _ = env.workDir()     // one that is gone has no settings
-	o.SettingsErr = fillInstallation(&o.Options, env)
+	o.Dir, _ = env.workDir()              // one that is gone has no settings
+	_ = fillInstallation(&o.Options, env) // where a plugin would be does not matter
+	_, o.SettingsErr = env.ClaudeSettings()
 	o.Projects, o.ProjectsErr = cfg.ProjectDirs(env.Env)
 	_, o.TokenErr = cfg.WebhookToken()
 	o.Sockets, err = cfg.SocketPaths(env.Env)

@@ -48,15 +48,19 @@ $ sm install --codex
 		"guard":   &o.Guard,
 		"plugin":  &o.Plugin,
 	}, func(cmd *cobra.Command, _ []string) (err error) {
-		if o.Program, err = env.Program(); err != nil {
+		if _, err := env.Program(); err != nil {
 			return err
 		}
 		cfg, err := env.config(cmd)
 		if err != nil {
 			return err
 		}
-		if o.Socket, err = unusualSocket(env, cfg); err != nil {
+		socket, err := cfg.ServerSocket(env.Env)
+		if err != nil {
 			return err
+		}
+		if !env.usual(socket) {
+			o.Socket = socket
 		}
 		if err := fillInstallation(&o, env); err != nil {
 			return err
@@ -161,7 +165,6 @@ $ sm uninstall
 		"codex":   &codexAlone,
 		"dry-run": &o.DryRun,
 	}, func(cmd *cobra.Command, _ []string) error {
-		o.Program, _ = env.Program() // ours are known by their name too
 		if err := fillInstallation(&o, env); err != nil {
 			return err
 		}
@@ -179,6 +182,7 @@ $ sm uninstall
 
 // fillInstallation sets what an installation knows from the environment.
 func fillInstallation(o *install.Options, env *environ) (err error) {
+	o.Program, _ = env.Program() // ours are known by their name too
 	o.Codex, _ = env.CodexHome()
 	o.Home, _ = env.Home() // without one, ~ is of no help
 	o.Path = env.Get("PATH")
@@ -196,16 +200,6 @@ func fillInstallation(o *install.Options, env *environ) (err error) {
 		return fmt.Errorf("find the state directory: %w", err)
 	}
 	return nil
-}
-
-// unusualSocket is the value of --socket for the hooks: the observer's socket,
-// unless the hooks find it by themselves.
-func unusualSocket(env *environ, cfg *config.Config) (string, error) {
-	socket, err := cfg.ServerSocket(env.Env)
-	if err != nil || env.usual(socket) {
-		return "", err
-	}
-	return socket, nil
 }
 
 // usual reports whether a socket is found without configuration and SM_SOCKET.

@@ -70,7 +70,7 @@ sm-hook: {{if .small}}of the same version{{else}}none of this version beside sm{
   {{$key}}: {{if or (eq $type "bool" "int" "int64" "float64" "time.Duration")}}{{$value}}{{else}}…{{end}}{{else}} none{{end}}
 {{end}}{{$codex := 0}}{{range .sessions}}{{if eq .Client "codex"}}{{$codex = add $codex 1}}{{end}}{{end}}
 Sessions of the observer: {{len .sessions}}, of these of Codex: {{$codex}}
-Its counts at {{.now}}, in seconds since 1970:{{range .metrics}}
+Its counts other than 0, at {{.now}} seconds since 1970:{{range .metrics}}
 {{.}}{{else}} none{{end}}
 
 Read this before you paste it. No text, name, address or path of yours should be in it.
