@@ -4,6 +4,7 @@ import (
 	"context"
 	"log/slog"
 	"slices"
+	"sync"
 	"testing"
 	"time"
 
@@ -40,7 +41,6 @@ func TestScript(t *testing.T) {
 	if diff := cmp.Diff(events, scriptUntil(time.Hour)); diff != "" {
 		t.Errorf("another time (-first +second):\n%s", diff)
 	}
-	kinds := map[kind]int{}
 	early := map[kind]int{}           // of the first minute
 	compacts := map[int][]time.Time{} // automatically
 	waits := map[int]bool{}           // agents with an open dialog
@@ -48,7 +48,6 @@ func TestScript(t *testing.T) {
 		if i > 0 && e.At.Before(events[i-1].At) {
 			t.Errorf("event %d is older than the one before", i)
 		}
-		kinds[e.Kind]++
 		if delete(waits, e.Agent); e.Kind == kindAsk {
 			waits[e.Agent] = true
 		}
@@ -65,7 +64,7 @@ func TestScript(t *testing.T) {
 		case d < time.Minute:
 			early[e.Kind]++
 			if len(waits) == 0 {
-				t.Errorf("nobody waits for a person %v after the start", d)
+				t.Errorf("no agent waits for a person %v after the start", d)
 			}
 		}
 		if still := e.At.Sub(events[i-1].At); still > 8*time.Second {
@@ -74,14 +73,6 @@ func TestScript(t *testing.T) {
 	}
 	if early[kindCompacted] == 0 || early[kindHandoff] == 0 {
 		t.Errorf("in the first minute: %v", early)
-	}
-	for _, kind := range []kind{kindCompacting, kindClear, kindSubagent, kindHandoff, kindEnd} {
-		if kinds[kind] == 0 {
-			t.Errorf("%s never happens", kind)
-		}
-	}
-	if a, b := newScript(1, seen), newScript(2, seen); a.next() == b.next() {
-		t.Error("another seed changes nothing")
 	}
 }
 
@@ -197,6 +188,8 @@ func TestTranscripts(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	ctx, cancel := context.WithCancel(t.Context())
+	var beside sync.WaitGroup
+	defer beside.Wait()
 	defer cancel()
 	p := New(Seed, seen, dir, slog.New(slog.DiscardHandler))
 	hooks := &recorder{bills: map[string]float64{}}
@@ -204,13 +197,7 @@ func TestTranscripts(t *testing.T) {
 	if err := p.writeHistory(ctx, seen); err != nil {
 		t.Fatal(err)
 	}
-	if i := slices.IndexFunc(hooks.events, func(e string) bool {
-		return e != "SessionStart(startup)" && e != "SessionStart(clear)" &&
-			e != "Notification()"
-	}); i >= 0 {
-		t.Errorf("the past calls the hook %s", hooks.events[i])
-	}
-	go p.supervise(ctx, "billing")
+	beside.Go(func() { p.supervise(ctx, "billing") })
 	for p.script.peek().Before(seen.Add(13 * time.Minute)) {
 		if err := p.act(ctx, p.script.next()); err != nil {
 			t.Fatal(err)
