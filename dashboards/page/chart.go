@@ -183,7 +183,7 @@ func (p *plane) Times() (all []ruler) {
 	step := int64(1)
 	for _, step = range []int64{
 		1, 5, 10, 30, minute, 5 * minute, 10 * minute, 30 * minute, hour, 2 * hour, 6 * hour, 12 * hour,
-		day, 2 * day, 7 * day, 30 * day, 365 * day,
+		day, 2 * day, 7 * day, 30 * day, 100 * day, 365 * day,
 	} {
 		if (p.To-p.From)/step < 6 {
 			break

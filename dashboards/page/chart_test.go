@@ -108,6 +108,7 @@ func TestChartTime(t *testing.T) {
 			noon + 4*24*3600,
 			[]string{"00:00 Mar 3", "00:00 Mar 4", "00:00 Mar 5", "00:00 Mar 6"},
 		},
+		{noon, noon + 200*24*3600, []string{"00:00 May 27", "00:00 Sep 4"}},
 	} {
 		var got []string
 		for _, r := range (&plane{From: c.from, To: c.to, zone: time.UTC}).Times() {
