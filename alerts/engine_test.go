@@ -107,26 +107,8 @@ func TestModesAndNames(t *testing.T) {
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
-	var words []string
-	for k := range Kinds {
-		words = append(words, k.String())
-	}
-	for m := range Urgent + 2 {
-		words = append(words, m.String())
-	}
-	for r := range Operator + 2 {
-		words = append(words, r.String())
-	}
-	for c := range CauseRewind + 2 {
-		words = append(words, c.String())
-	}
-	words = append(words, Kinds.String())
-	if got := strings.Join(
-		words,
-		" ",
-	); got != "warning critical compacted storm no_data forecast sequential important urgent unknown "+
-		"self parent operator unknown none compaction clear session handoff rewind unknown unknown" {
-		t.Error(got)
+	if got := Kinds.String(); got != "unknown" {
+		t.Errorf("a kind of a later version is %q", got)
 	}
 }
 

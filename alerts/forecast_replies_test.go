@@ -1,237 +1,19 @@
 package alerts
 
 import (
-	"bytes"
-	"fmt"
-	"io/fs"
 	"math"
 	"math/rand/v2"
-	"os"
-	"path/filepath"
 	"slices"
 	"strconv"
-	"strings"
 	"testing"
 
 	"sm/transcript"
-	"sm/transcript/claude"
 )
-
-// trace is the events of one agent, for measuring its forecasts.
-type trace []Event
-
-// script reads the transcript of one session.
-func script(b []byte, name string) trace {
-	var events trace
-	var e transcript.Entry
-	f := claude.NewFold(name, false)
-	for line := range bytes.Lines(b) {
-		if fresh, err := f.Line(
-			bytes.TrimSuffix(line, []byte{'\n'}),
-			len(line),
-			&e,
-		); err != nil ||
-			!fresh {
-			continue
-		}
-		ev := Event{Agent: "a", At: e.At.Time()}
-		switch e.Kind {
-		case transcript.KindReading:
-			ev.Kind = EventReading
-			ev.Tokens = e.Context
-			ev.Model = string(e.Model)
-			ev.Window = window
-		case transcript.KindBoundary:
-			ev.Kind = EventCompacted
-			ev.Sign = SignBoundary
-			ev.Key = e.UUID
-			ev.Trigger = e.Trigger
-			ev.PreTokens = e.PreTokens
-		case transcript.KindTurnStart:
-			ev.Kind = EventTurnStart
-		case transcript.KindTurnEnd:
-			ev.Kind = EventTurnEnd
-		default:
-			continue
-		}
-		events = append(events, ev)
-	}
-	for i := range events { // the version may be known only later
-		ev := &events[i]
-		ev.CompactsAt = new(claude.AutoCompact).CompactsAt(window, ev.Model, f.Sum().Version)
-	}
-	return events
-}
-
-// scripts reads all sessions below a directory; subagents' files are none.
-func scripts(t *testing.T, dir string) (all []trace) {
-	t.Helper()
-	err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
-		name := filepath.Base(path)
-		if err != nil || !strings.HasSuffix(name, ".jsonl") ||
-			strings.HasPrefix(name, "agent-") {
-			return err
-		}
-		b, err := os.ReadFile(path)
-		all = append(all, script(b, name))
-		return err
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return all
-}
-
-// relative is the error of a forecast as a share of what was true; one that does
-// not know counts as wrong by everything.
-func relative(got float64, known bool, want int) float64 {
-	if !known {
-		return 1
-	}
-	return math.Abs(got-float64(want)) / float64(want)
-}
-
-func median(x []float64) float64 {
-	x = slices.Sorted(slices.Values(x))
-	n := len(x)
-	if n == 0 {
-		return math.NaN()
-	}
-	return (x[(n-1)/2] + x[n/2]) / 2
-}
-
-// replyPoint is an agent after a reply.
-type replyPoint struct {
-	size   int64
-	growth Growth
-	live   Range // the engine's forecast
-}
-
-// stretch is the replies of an agent between two compactions or clears. auto means
-// that an automatic compaction ended it.
-type stretch struct {
-	points []replyPoint
-	auto   bool
-}
-
-// stretches plays the traces one after the other through one engine, each as an
-// agent of its own. A copy of a stretch in another file is left out.
-func stretches(t *testing.T, traces []trace, change ...func(*Options)) (all []stretch) {
-	t.Helper()
-	e := newEngine(t, change...)
-	seen := map[[2]int64]bool{}
-
-	for i, events := range traces {
-		var now []replyPoint
-		end := func(auto bool) {
-			n := len(now)
-			if n == 0 {
-				return
-			}
-			if ends := [2]int64{now[0].size, now[n-1].size}; !seen[ends] {
-				seen[ends] = true
-				all = append(all, stretch{now, auto})
-			}
-			now = nil
-		}
-
-		for _, ev := range events {
-			ev.Agent = strconv.Itoa(i)
-			e.Step(ev)
-			if ev.Kind == EventCompacted {
-				end(ev.Trigger == transcript.Auto)
-			}
-			if ev.Kind != EventReading {
-				continue
-			}
-
-			if n := len(now); n > 0 && ev.Tokens < now[n-1].size/2 {
-				end(false)
-			}
-			if n := len(now); n > 0 && now[n-1].size == ev.Tokens {
-				continue
-			}
-			now = append(now, replyPoint{
-				size:   ev.Tokens,
-				growth: e.agents[ev.Agent].Growth,
-				live:   viewOf(t, e, ev.Agent).Forecast.Replies,
-			})
-		}
-		end(false)
-	}
-	return all
-}
-
-func viewOf(t *testing.T, e *Engine, id string) View {
-	t.Helper()
-	v := e.Agent(id)
-	if v.Cycle == 0 {
-		t.Fatal("no such agent")
-	}
-	return v
-}
-
-// replyScore measures forecasts made when so many replies were left.
-type replyScore struct {
-	errors []float64
-	within int
-}
-
-func (s *replyScore) add(f Range, left int) {
-	s.errors = append(s.errors, relative(f.Likely, f.Known, left))
-	if f.Low <= float64(left) && float64(left) <= f.High {
-		s.within++
-	}
-}
-
-func (s *replyScore) share() float64 { return float64(s.within) / float64(len(s.errors)) }
-
-func (s *replyScore) String() string {
-	return fmt.Sprintf("median error %.2f, %.0f%% within (%d)",
-		median(s.errors), 100*s.share(), len(s.errors))
-}
-
-// compactedReplies measures the engine's own forecasts before automatic
-// compactions.
-func compactedReplies(all []stretch, left int) *replyScore {
-	s := &replyScore{}
-	for _, x := range all {
-		if from := len(x.points) - 1 - left; x.auto && from >= 0 {
-			s.add(x.points[from].live, left)
-		}
-	}
-	return s
-}
-
-// everySize measures forecasts of when a context reaches each of the sizes, 5,000
-// tokens apart, that it came to: a client with that threshold would have compacted
-// it then.
-func everySize(all []stretch, left int) *replyScore {
-	s := &replyScore{}
-	for _, x := range all {
-		if len(x.points) < 12 {
-			continue
-		}
-
-		target := int64(80_000)
-		for i, p := range x.points {
-			for ; target <= p.size; target += 5000 {
-				from := i - left
-				if from < 0 || x.points[from].size >= target {
-					continue
-				}
-				p := &x.points[from]
-				s.add(around(float64(target-p.size)/p.growth.reply().Value), left)
-			}
-		}
-	}
-	return s
-}
 
 // wild is an agent whose replies add sizes like those of public transcripts, up to
 // compactions at 160,000 tokens: lognormal, with a mean that differs by cycle and
 // changes after some 30 replies.
-func wild(rng *rand.Rand, cycles int) (events trace) {
+func wild(rng *rand.Rand, cycles int) (events []Event) {
 	lognormal := func(mean, sigma float64) float64 {
 		return mean * math.Exp(sigma*rng.NormFloat64()-sigma*sigma/2)
 	}
@@ -254,55 +36,49 @@ func wild(rng *rand.Rand, cycles int) (events trace) {
 	return events
 }
 
-// TestForecastReplies: by replies left, the median error of forecasts has a bound,
-// and the range holds the truth in about four cases of five.
+// TestForecastReplies: by replies left before a compaction, the median error of forecasts has
+// a bound, and the range holds the truth in about four cases of five.
 func TestForecastReplies(t *testing.T) {
 	t.Parallel()
-	bounds := []struct {
-		left  int
-		error float64
-	}{
-		{10, 0.55},
-		{20, 0.50},
-		{40, 0.42},
-		{80, 0.30},
-	}
-	hold := func(name string, measure func(left int) *replyScore) {
-		for _, b := range bounds {
-			s := measure(b.left)
-			t.Logf("%s, %d left: %s", name, b.left, s)
-			if got := median(s.errors); !(got <= b.error) {
-				t.Errorf(
-					"%s, %d left: median error %.2f, want at most %.2f",
-					name,
-					b.left,
-					got,
-					b.error,
-				)
+	bounds := map[int]float64{10: 0.55, 20: 0.50, 40: 0.42, 80: 0.30}
+	errors := map[int][]float64{} // as shares of the truth
+	within := map[int]int{}
+	e := newEngine(t, func(o *Options) { o.CompactionThreshold = 160_000 })
+	rng := rand.New(rand.NewPCG(11, 13))
+	for i := range 200 {
+		var forecasts []Range // after each reply of the cycle
+		for _, ev := range wild(rng, 2) {
+			ev.Agent = strconv.Itoa(i)
+			e.Step(ev)
+			if ev.Kind == EventReading {
+				forecasts = append(forecasts, e.Agent(ev.Agent).Forecast.Replies)
+				continue
 			}
-			if got := s.share(); !(got >= 0.7 && got <= 0.9) {
-				t.Errorf("%s, %d left: %.2f are within", name, b.left, got)
+			for left := range bounds {
+				from := len(forecasts) - 1 - left
+				if from < 0 {
+					continue
+				}
+				f := forecasts[from]
+				truth := float64(left)
+				errors[left] = append(errors[left], math.Abs(f.Likely-truth)/truth)
+				if f.Low <= truth && truth <= f.High {
+					within[left]++
+				}
 			}
+			forecasts = nil
 		}
 	}
-
-	rng := rand.New(rand.NewPCG(11, 13))
-	var traces []trace
-	for range 200 {
-		traces = append(traces, wild(rng, 2))
+	for left, bound := range bounds {
+		slices.Sort(errors[left])
+		n := len(errors[left])
+		median := errors[left][n/2]
+		share := float64(within[left]) / float64(n)
+		t.Logf("%d left: median error %.2f, %.2f are within (%d)", left, median, share, n)
+		if median > bound || share < 0.7 || share > 0.9 {
+			t.Errorf("%d left: want an error of at most %.2f, 0.7 to 0.9 within", left, bound)
+		}
 	}
-	generated := stretches(t, traces, func(o *Options) { o.CompactionThreshold = 160_000 })
-	hold("generated", func(left int) *replyScore { return compactedReplies(generated, left) })
-
-	corpus := os.Getenv("SM_CORPUS")
-	if corpus == "" {
-		t.Skip("SM_CORPUS names no folder of public transcripts")
-	}
-	public := stretches(t, scripts(t, corpus))
-	for _, b := range bounds {
-		t.Logf("public, compacted, %d left: %s", b.left, compactedReplies(public, b.left))
-	}
-	hold("public, every size", func(left int) *replyScore { return everySize(public, left) })
 }
 
 // TestReplies: the range holds the figure, grows with the way, and is known from
@@ -335,13 +111,7 @@ func TestReplyMean(t *testing.T) {
 		}
 		return g.reply().Value
 	}
-	many := func(n int, step int64) []int64 {
-		steps := make([]int64, n)
-		for i := range steps {
-			steps[i] = step
-		}
-		return steps
-	}
+	many := func(n int, step int64) []int64 { return slices.Repeat([]int64{step}, n) }
 
 	for _, c := range []struct {
 		name      string

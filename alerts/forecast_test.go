@@ -153,7 +153,7 @@ func TestIdleGaps(t *testing.T) {
 			play(e, reading(now, int64(20_000+1600*i)))
 			now += gap(i)
 		}
-		f := viewOf(t, e, "a").Forecast
+		f := view(t, e).Forecast
 		return f.Active.Likely / f.Replies.Likely
 	}
 	near(t, "at work", seconds(func(int) float64 { return 0 }), 10)
@@ -248,47 +248,15 @@ func TestForecastNoticeUnknown(t *testing.T) {
 	)
 }
 
-func TestLearnedThreshold(t *testing.T) {
+// TestLearnedAtMost: a threshold rests on the newest 25 compactions.
+func TestLearnedAtMost(t *testing.T) {
+	t.Parallel()
 	e := newEngine(t)
-	at := func(key transcript.Key, pre int64, model string, trigger Trigger) {
-		ev := boundary(float64(key)*1000, key)
-		ev.PreTokens = pre
-		ev.Model = model
-		ev.Trigger = trigger
-		e.Step(ev)
+	for pre := range int64(30) {
+		e.Learn(ObservedCompactions{Clients{Model: "m"}, []int64{100_000 + pre}})
 	}
-	threshold := func() int64 { v := e.Agent("a"); return v.Threshold }
-	play(e, reading(1, 50_000))
-	at(1, 160_000, "m", transcript.Auto)
-	at(2, 170_000, "m", transcript.Auto)
-	at(2, 999_999, "m", transcript.Auto) // told again
-	at(3, 60_000, "m", transcript.Manual)
-	at(4, 90_000, "other", transcript.Auto)
-	at(5, 0, "m", transcript.Auto)
-	play(e, reading(6000, 50_000))
-	if got := threshold(); got != 0 {
-		t.Errorf("learned %d from two", got)
-	}
-	at(7, 166_000, "m", transcript.Auto)
-	if v := view(t, e); v.Threshold != 166_000 || v.ThresholdSource != ThresholdSeen {
-		t.Errorf("learned %d, %s", v.Threshold, v.ThresholdSource)
-	}
-	at(8, 150_000, "m", transcript.Auto)
-	if got := threshold(); got != 163_000 {
-		t.Errorf("median of four: %d", got)
-	}
-	for i := range 30 {
-		at(transcript.Key(10+i), 100_000, "m", transcript.Auto)
-	}
-	s := e.Snapshot()
-	if n := len(s.Learned[0].PreTokens); n != 25 || threshold() != 100_000 {
-		t.Errorf("%d kept, %d", n, threshold())
-	}
-	configured := newEngine(t, func(o *Options) { o.CompactionThreshold = 155_000 })
-	configured.Restore(s)
-	if v := configured.Agent("a"); v.Threshold != 155_000 ||
-		v.ThresholdSource != ThresholdConfigured {
-		t.Errorf("configured: %d, %s", v.Threshold, v.ThresholdSource)
+	if got := e.Learned()[0].PreTokens; len(got) != 25 || got[24] != 100_029 {
+		t.Errorf("kept %d", got)
 	}
 }
 
@@ -338,7 +306,7 @@ func TestBeyond(t *testing.T) {
 		ev := reading(second, tokens)
 		ev.CompactsAt = 167_000
 		e.Step(ev)
-		return viewOf(t, e, "a").Forecast.Replies.Likely
+		return view(t, e).Forecast.Replies.Likely
 	}
 
 	for i := range 15 {
@@ -372,7 +340,7 @@ func TestForecastRestored(t *testing.T) {
 		}
 		e := newEngine(t, at160)
 		e.Restore(s)
-		return viewOf(t, e, "a").Forecast
+		return view(t, e).Forecast
 	}
 
 	e := newEngine(t, at160)

@@ -6,8 +6,6 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-
-	"sm/transcript"
 )
 
 func TestNoticesNameTheAgent(t *testing.T) {
@@ -74,55 +72,6 @@ func TestLevels(t *testing.T) {
 	want := []string{
 		"OK:10:20000 true", "EARLY_WARN:40:80000 true", "WARN:50:100000 true", "CRITICAL:65:130000 true", "OK:0:0 false",
 		"OK:10:20100 true", "OK:0:0 false", "CRITICAL:75:150000 true",
-	}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("(-want +got):\n%s", diff)
-	}
-}
-
-func TestOpened(t *testing.T) {
-	e := newEngine(t)
-	var got []Opened
-	for _, act := range stepAll(e, reading(
-		1,
-		120_000,
-	), preCompact(2), hookSign(
-		60,
-		SignSessionStart,
-	), reading(
-		61,
-		20_000,
-	),
-		boundary(400, 2), reading(401, 20_000), reset(500, CauseSession, 9)) {
-		if o, ok := act.(Opened); ok {
-			got = append(got, o)
-		}
-	}
-	want := []Opened{
-		{
-			Agent:     "a",
-			Cycle:     2,
-			Cause:     CauseCompaction,
-			Trigger:   transcript.Auto,
-			PreTokens: 120_000,
-			Warned:    true,
-			At:        sec(60),
-		},
-		{
-			Agent:     "a",
-			Cycle:     3,
-			Cause:     CauseCompaction,
-			Trigger:   transcript.Auto,
-			PreTokens: 167_000,
-			At:        sec(400),
-		},
-		{
-			Agent:   "a",
-			Cycle:   4,
-			Cause:   CauseSession,
-			Trigger: transcript.Unknown,
-			At:      sec(500),
-		},
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)

@@ -155,12 +155,15 @@ func lines(actions []Action) []string {
 			}
 			got = append(got, "withdraw "+strings.Join(keys, " "))
 		case Opened:
-			line := fmt.Sprintf("open %d %s", act.Cycle, act.Cause)
+			line := fmt.Sprintf("open %d at %.0f %s", act.Cycle, act.At.Sub(epoch).Seconds(), act.Cause)
 			if act.Cause == CauseCompaction {
-				line += " " + act.Trigger.String()
+				line += fmt.Sprintf(" %s from %d", act.Trigger, act.PreTokens)
 			}
 			if act.Unconfirmed {
 				line += " unconfirmed"
+			}
+			if act.Warned {
+				line += " warned"
 			}
 			got = append(got, line)
 		}
