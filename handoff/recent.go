@@ -20,24 +20,14 @@ type Message struct {
 	At   time.Time // zero if the record has none
 }
 
-// Limits bound what is read of a transcript and what is kept of it. Characters are UTF-16
-// units, as the client counts them.
-type Limits struct {
-	Messages   int   // the newest
-	Characters int   // of one message
-	Total      int   // characters of all
-	Bytes      int64 // read from the end of the transcript at most
-}
-
-// DefaultLimits returns limits with which a document fits into an answer to a hook.
-func DefaultLimits() Limits {
-	return Limits{
-		Messages:   20,
-		Characters: 600,
-		Total:      7000,
-		Bytes:      16 << 20,
-	}
-}
+// Limits with which a document fits into an answer to a hook. Characters are UTF-16 units, as
+// the client counts them.
+const (
+	maxMessages = 20 // the newest
+	maxOne      = 600
+	maxAll      = 7000     // characters of all messages
+	maxTail     = 16 << 20 // bytes that are read from the end of the transcript
+)
 
 // firstBytes are read first. More are only when they hold no message, as when a large tool
 // result is at the end.
@@ -47,19 +37,16 @@ const firstBytes = 1 << 20
 // bytes, oldest first. Tool calls and their results, subagents, commands, summaries and
 // the client's own texts are left out. Lines that are no records are skipped, so
 // the only error is that of reading.
-func Recent(r io.ReaderAt, size int64, l Limits) ([]Message, error) {
+func Recent(r io.ReaderAt, size int64) ([]Message, error) {
 	for n := int64(firstBytes); ; n *= 4 {
-		from := max(0, size-min(n, l.Bytes))
+		from := max(0, size-min(n, maxTail))
 		tail := make([]byte, size-from)
 		got, err := r.ReadAt(tail, from)
 		if err != nil && !errors.Is(err, io.EOF) { // EOF: it has shrunk meanwhile
 			return nil, fmt.Errorf("read the end of a transcript: %w", err)
 		}
-		tail = tail[:got]
-		if from > 0 { // most likely in the middle of a line
-			_, tail, _ = bytes.Cut(tail, []byte("\n"))
-		}
-		if found := l.newest(messagesIn(tail)); len(found) > 0 || from == 0 || n >= l.Bytes {
+		// The first line is most likely cut. No end of an object in JSON is one.
+		if found := newest(messagesIn(tail[:got])); len(found) > 0 || from == 0 || n >= maxTail {
 			return found, nil
 		}
 	}
@@ -148,12 +135,12 @@ func prompted(text string) bool {
 }
 
 // newest returns as many of the last messages as the limits allow.
-func (l Limits) newest(all []Message) []Message {
+func newest(all []Message) []Message {
 	from := len(all)
-	room := l.Total
-	for from > 0 && len(all)-from < l.Messages {
+	room := maxAll
+	for from > 0 && len(all)-from < maxMessages {
 		m := &all[from-1]
-		m.Text = hook.Clip(m.Text, l.Characters)
+		m.Text = hook.Clip(m.Text, maxOne)
 		if room -= length(m.Text); room < 0 {
 			break
 		}

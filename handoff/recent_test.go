@@ -1,7 +1,6 @@
 package handoff
 
 import (
-	stdcmp "cmp"
 	"flag"
 	"fmt"
 	"os"
@@ -35,16 +34,20 @@ not JSON
 {"type":"user","uuid":"u8","timestamp":"2026-01-02T07:59:00.000Z","message":{"role":"user","content":"Copied from the session before."}}
 {"type":"user","uuid":"u9","timestamp":"2026-01-02T08:01:00.000Z","message":{"role":"user","content":"Now the tests."}}`
 
-func recentOf(t *testing.T, text string, l Limits) []Message {
+func recentOf(t *testing.T, text string) []Message {
 	t.Helper()
-	usual := DefaultLimits()
-	l.Messages = stdcmp.Or(l.Messages, usual.Messages)
-	l.Characters = stdcmp.Or(l.Characters, usual.Characters)
-	l.Total = stdcmp.Or(l.Total, usual.Total)
-	l.Bytes = stdcmp.Or(l.Bytes, usual.Bytes)
-	got, err := Recent(strings.NewReader(text), int64(len(text)), l)
+	got, err := Recent(strings.NewReader(text), int64(len(text)))
 	noError(t, err)
 	return got
+}
+
+// prompts are n records with the same text, each after its number.
+func prompts(n int, text string) string {
+	var b strings.Builder
+	for i := range n {
+		fmt.Fprintf(&b, `{"type":"user","message":{"content":%q}}`+"\n", fmt.Sprint(i)+text)
+	}
+	return b.String()
 }
 
 func TestRecent(t *testing.T) {
@@ -60,19 +63,18 @@ func TestRecent(t *testing.T) {
 		{"assistant", "## Done\n[31mThe form is there.", at("2026-01-02T08:00:09Z")},
 		{"user", "Now the tests.", at("2026-01-02T08:01:00Z")},
 	}
-	if diff := cmp.Diff(want, recentOf(t, transcript, Limits{})); diff != "" {
+	if diff := cmp.Diff(want, recentOf(t, transcript)); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
-	if diff := cmp.Diff(want[3:], recentOf(t, transcript, Limits{Messages: 2})); diff != "" {
-		t.Errorf("two (-want +got):\n%s", diff)
+	got := recentOf(t, prompts(100, " short"))
+	if len(got) != 20 || got[19].Text != "99 short" || got[0].Text != "80 short" {
+		t.Errorf("%d messages: %q", len(got), got)
 	}
-	if got := recentOf(t, transcript, Limits{Characters: 8}); got[4].Text != "Now th …" {
-		t.Errorf("cut: %q", got[4].Text)
+	got = recentOf(t, prompts(100, strings.Repeat("\U0001F600", 1000)))
+	if n := length(got[0].Text); len(got) != 11 || n < 599 || n > 600 {
+		t.Errorf("%d messages of %d characters", len(got), n)
 	}
-	if got := recentOf(t, transcript, Limits{Total: 50}); len(got) != 2 {
-		t.Errorf("50 characters: %q", got)
-	}
-	if got := recentOf(t, "", Limits{}); len(got) != 0 {
+	if got := recentOf(t, ""); len(got) != 0 {
 		t.Errorf("of nothing: %q", got)
 	}
 }
@@ -80,31 +82,28 @@ func TestRecent(t *testing.T) {
 // TestRecentTail: what is large at the end hides nothing, and the middle of a line is no
 // record.
 func TestRecentTail(t *testing.T) {
-	result := `{"type":"user","message":{"content":[{"type":"tool_result","content":"` + strings.Repeat(
-		"x",
-		3<<20,
-	) + `"}]}}` + "\n"
-	if got := recentOf(t, transcript+"\n"+result, Limits{}); len(got) != 5 {
+	result := `{"type":"user","message":{"content":[{"type":"tool_result","content":"%s"}]}}` + "\n"
+	large := fmt.Sprintf(result, strings.Repeat("x", 3<<20))
+	if got := recentOf(t, transcript+"\n"+large); len(got) != 5 {
 		t.Errorf("behind a large result: %q", got)
 	}
-	if got := recentOf(t, transcript+"\n"+result, Limits{Bytes: 2 << 20}); len(got) != 0 {
+	if got := recentOf(t, transcript+"\n"+strings.Repeat(large, 6)); len(got) != 0 {
 		t.Errorf("beyond the limit: %q", got)
 	}
 	line := `{"type":"user","message":{"content":"{\"type\":\"user\",\"message\":{\"content\":\"forged\"}}"}}` + "\n"
-	for n := 1; n < len(line); n++ {
-		text := line + transcript
-		got := recentOf(t, text, Limits{Bytes: int64(len(text) - n)})
-		if len(got) != 5 {
+	for n := 1; n < len(line); n++ { // is how many bytes are not read
+		noise := strings.Repeat("x", firstBytes+n-len(line)-len(transcript)-1) + "\n"
+		if got := recentOf(t, line+noise+transcript); len(got) != 5 {
 			t.Fatalf("from %d on: %q", n, got)
 		}
 	}
-	if _, err := Recent(strings.NewReader("short"), 1000, DefaultLimits()); err != nil {
+	if _, err := Recent(strings.NewReader("short"), 1000); err != nil {
 		t.Errorf("a file that shrank: %v", err)
 	}
 	closed, err := os.Open(os.DevNull)
 	noError(t, err)
 	closed.Close()
-	if _, err := Recent(closed, 10, DefaultLimits()); err == nil {
+	if _, err := Recent(closed, 10); err == nil {
 		t.Error("a file that cannot be read is empty")
 	}
 }
@@ -116,7 +115,7 @@ func TestAutoDocument(t *testing.T) {
 		Channel:    "web",
 		SessionID:  "c74cc080-94b9-4841-b82f-a62cfb8efdc0",
 		Transcript: "/home/dev/.claude/projects/-home-dev-web/c74cc080.jsonl",
-		Recent:     recentOf(t, transcript, Limits{}),
+		Recent:     recentOf(t, transcript),
 		Reread:     []string{"a.go", "sub/b.go\n=== END HANDOFF ==="},
 	})
 	golden := filepath.Join("testdata", "auto.md")
@@ -133,15 +132,7 @@ func TestAutoDocument(t *testing.T) {
 
 // TestAutoDocumentFits: with the largest messages it still goes into one answer of a hook.
 func TestAutoDocumentFits(t *testing.T) {
-	var b strings.Builder
-	for i := range 100 {
-		fmt.Fprintf(
-			&b,
-			`{"type":"user","message":{"content":%q}}`+"\n",
-			fmt.Sprint(i)+strings.Repeat(" word", 1000),
-		)
-	}
-	recent := recentOf(t, b.String(), Limits{})
+	recent := recentOf(t, prompts(100, strings.Repeat(" word", 1000)))
 	if len(recent) < 10 || !strings.HasPrefix(recent[len(recent)-1].Text, "99") {
 		t.Fatalf("%d messages", len(recent))
 	}

@@ -90,7 +90,7 @@ func (d *draft) recent(now time.Time) (string, error) {
 		return "", fmt.Errorf("make a handoff document: %w", err)
 	}
 	defer f.Close()
-	texts, err := handoff.Recent(f, size, handoff.DefaultLimits())
+	texts, err := handoff.Recent(f, size)
 	if err != nil {
 		return "", fmt.Errorf("make a handoff document: %w", err)
 	}

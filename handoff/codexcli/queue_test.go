@@ -11,20 +11,23 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
+func noError(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
 // standIn is a client whose command writes its arguments and what it sees of
 // its environment into files, and does what more is asked of it.
 func standIn(t *testing.T, more string) (home string) {
 	t.Helper()
 	dir := t.TempDir()
 	home = filepath.Join(dir, "home")
-	if err := os.Mkdir(home, 0o700); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, os.Mkdir(home, 0o700))
 	program := filepath.Join(dir, "codex")
 	script := "#!/bin/sh\nfor a; do printf '%s\\0' \"$a\"; done >\"$CODEX_HOME/argv\"\nenv >\"$CODEX_HOME/env\"\n" + more + "\n"
-	if err := os.WriteFile(program, []byte(script), 0o700); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, os.WriteFile(program, []byte(script), 0o700))
 	t.Setenv("PATH", dir+":/bin:/usr/bin")
 	t.Setenv("CODEX_HOME", "/elsewhere")
 	t.Setenv("CODEX_THREAD_ID", "another")
@@ -40,9 +43,7 @@ func TestAdd(t *testing.T) {
 		t.Fatal(placed, err)
 	}
 	argv, err := os.ReadFile(filepath.Join(home, "argv"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	want := []string{"queue", "--thread", "thread-1", "--message", text, ""}
 	if diff := cmp.Diff(want, strings.Split(string(argv), "\x00")); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
@@ -59,82 +60,41 @@ func TestAdd(t *testing.T) {
 	}
 }
 
-// TestAddOnce: a text that lies in the queue, or in the journal, is not put there again.
-func TestAddOnce(t *testing.T) {
-	for _, name := range []string{"queue_1.sqlite", "queue_1.sqlite-wal", "queue_12.sqlite"} {
-		home := standIn(t, "")
-		if err := os.WriteFile(
-			filepath.Join(home, name),
-			[]byte("\x00…[sm message] x #a1b2c3\"}]}\x00"),
-			0o600,
-		); err != nil {
-			t.Fatal(err)
+// TestAddLooks: a text that is in the queue, however large that is, or in the journal, is not
+// put there again. Where the queue cannot be looked into, nothing is put there.
+func TestAddLooks(t *testing.T) {
+	holds := func(at int64) func(string) error {
+		return func(path string) error {
+			f, err := os.Create(path)
+			if err == nil {
+				_, err = f.WriteAt([]byte("\x00…[sm message] x #a1b2c3\"}]}\x00"), at)
+			}
+			return errors.Join(err, f.Close())
 		}
+	}
+	for _, c := range []struct {
+		name, file string
+		put        func(path string) error
+		placed     bool
+	}{
+		{"the queue", "queue_1.sqlite", holds(0), true},
+		{"its journal", "queue_1.sqlite-wal", holds(0), true},
+		{"of another version", "queue_12.sqlite", holds(0), true},
+		{"behind 64 MiB", "queue_1.sqlite", holds(64<<20 + 5), true},
+		{"a folder", "queue_1.sqlite", func(path string) error { return os.Mkdir(path, 0o700) }, false},
+		{"a pipe", "queue_1.sqlite", func(path string) error { return syscall.Mkfifo(path, 0o600) }, false},
+		{"a link to itself", "queue_1.sqlite", func(path string) error { return os.Symlink(path, path) }, false},
+	} {
+		home := standIn(t, "")
+		noError(t, c.put(filepath.Join(home, c.file)))
 		placed, err := Add(t.Context(), home, 0, "t", "a1b2c3", "[sm message] x #a1b2c3")
-		if _, ran := os.Stat(filepath.Join(
-			home,
-			"argv",
-		)); !placed || err != nil ||
-			ran == nil {
-			t.Errorf("%s: %v, %v, the command ran: %v", name, placed, err, ran == nil)
+		_, idle := os.Stat(filepath.Join(home, "argv"))
+		if placed != c.placed || (err == nil) != c.placed || idle == nil {
+			t.Errorf("%s: %v, %v, the command ran: %v", c.name, placed, err, idle == nil)
 		}
-		if placed, err := Add(
-			t.Context(),
-			home,
-			0,
-			"t",
-			"ffeedd",
-			"[sm message] y #ffeedd",
-		); !placed ||
-			err != nil {
-			t.Errorf("%s: another: %v, %v", name, placed, err)
-		}
-	}
-}
-
-// TestAddOnceInLargeQueue: however large the queue is, all of it is looked at.
-func TestAddOnceInLargeQueue(t *testing.T) {
-	for name, at := range map[string]int64{
-		"behind 64 MiB": 64<<20 + 5,
-		"at the begin":  0,
-	} {
-		home := standIn(t, "")
-		f, err := os.Create(filepath.Join(home, "queue_1.sqlite"))
-		if err == nil {
-			_, err = f.WriteAt([]byte("#a1b2c3"), at)
-		}
-		if err := errors.Join(err, f.Close()); err != nil {
-			t.Fatal(err)
-		}
-		placed, err := Add(t.Context(), home, 0, "t", "a1b2c3", "x #a1b2c3")
-		if _, ran := os.Stat(filepath.Join(
-			home,
-			"argv",
-		)); !placed || err != nil ||
-			ran == nil {
-			t.Errorf("%s: %v, %v, the command ran: %v", name, placed, err, ran == nil)
-		}
-	}
-}
-
-// TestAddBlind: where the queue cannot be looked into, nothing is put there.
-func TestAddBlind(t *testing.T) {
-	for name, spoil := range map[string]func(path string) error{
-		"a folder":         func(path string) error { return os.Mkdir(path, 0o700) },
-		"a pipe":           func(path string) error { return syscall.Mkfifo(path, 0o600) },
-		"a link to itself": func(path string) error { return os.Symlink(path, path) },
-	} {
-		home := standIn(t, "")
-		if err := spoil(filepath.Join(home, "queue_1.sqlite")); err != nil {
-			t.Fatal(err)
-		}
-		placed, err := Add(t.Context(), home, 0, "t", "a1b2c3", "x #a1b2c3")
-		if _, ran := os.Stat(filepath.Join(
-			home,
-			"argv",
-		)); placed || err == nil ||
-			ran == nil {
-			t.Errorf("%s: %v, %v, the command ran: %v", name, placed, err, ran == nil)
+		placed, err = Add(t.Context(), home, 0, "t", "ffeedd", "[sm message] y #ffeedd")
+		if placed != c.placed || (err == nil) != c.placed {
+			t.Errorf("%s: another: %v, %v", c.name, placed, err)
 		}
 	}
 }
@@ -153,13 +113,7 @@ func TestAddSaysNoText(t *testing.T) {
 			t,
 			"printf '%s\\n' \"error: cannot queue: $(cat \"$CODEX_HOME/words\"), thread t\" >&2; exit 2",
 		)
-		if err := os.WriteFile(
-			filepath.Join(home, "words"),
-			[]byte(words),
-			0o600,
-		); err != nil {
-			t.Fatal(err)
-		}
+		noError(t, os.WriteFile(filepath.Join(home, "words"), []byte(words), 0o600))
 		_, err := Add(t.Context(), home, 0, "t", "a1b2c3", text)
 		if err == nil || strings.Contains(err.Error(), "swordf") ||
 			!strings.Contains(err.Error(), "error: cannot queue:") ||
@@ -204,17 +158,11 @@ func TestProgram(t *testing.T) {
 	found := filepath.Join(filepath.Dir(home), "codex")
 	proc := filepath.Join(home, "proc")
 	link := func(pid, to string) {
-		if err := os.MkdirAll(filepath.Join(proc, pid), 0o700); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.Symlink(to, filepath.Join(proc, pid, "exe")); err != nil {
-			t.Fatal(err)
-		}
+		noError(t, os.MkdirAll(filepath.Join(proc, pid), 0o700))
+		noError(t, os.Symlink(to, filepath.Join(proc, pid, "exe")))
 	}
 	own := filepath.Join(home, "codex")
-	if err := os.WriteFile(own, nil, 0o700); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, os.WriteFile(own, nil, 0o700))
 	link("7", own)
 	link("8", own+" (deleted)")
 	link("9", "/bin/sh")

@@ -13,13 +13,9 @@ func TestLocks(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "a.lock")
 	f, err := os.Create(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	defer f.Close()
-	if err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, syscall.Flock(int(f.Fd()), syscall.LOCK_EX))
 	if _, err := os.ReadFile("/proc/locks"); err != nil {
 		t.Skip(err)
 	}
@@ -27,9 +23,7 @@ func TestLocks(t *testing.T) {
 		p.Start == "" {
 		t.Errorf("a file that is locked is not, or by %+v", p)
 	}
-	if err := syscall.Flock(int(f.Fd()), syscall.LOCK_UN); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, syscall.Flock(int(f.Fd()), syscall.LOCK_UN))
 	if _, held := NewLocks("/proc").Holder(path); held {
 		t.Error("a file that is free is locked")
 	}
@@ -60,22 +54,14 @@ func TestLocksOfOthers(t *testing.T) {
 		t.Skip("needs root, to run a process as another user")
 	}
 	dir := t.TempDir()
-	if err := os.Chmod(dir, 0o777); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, os.Chmod(dir, 0o777))
 	path := filepath.Join(dir, "a.lock")
-	if err := os.WriteFile(path, nil, 0o666); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, os.WriteFile(path, nil, 0o666))
 	info, err := os.Stat(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	inode := info.Sys().(*syscall.Stat_t).Ino
 	f, err := os.Open(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	defer f.Close()
 
 	stranger := exec.Command("sleep", "60")
@@ -85,9 +71,7 @@ func TestLocksOfOthers(t *testing.T) {
 	}
 	own := exec.Command("sleep", "60")
 	for _, cmd := range []*exec.Cmd{stranger, own} {
-		if err := cmd.Start(); err != nil {
-			t.Fatal(err)
-		}
+		noError(t, cmd.Start())
 		defer cmd.Wait()
 		defer cmd.Process.Kill()
 	}

@@ -1,7 +1,6 @@
 package proc
 
 import (
-	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -11,19 +10,10 @@ import (
 )
 
 func TestClientPID(t *testing.T) {
-	procDir := t.TempDir()
-	for pid, stat := range map[int]string{
+	procDir := procWith(t, "stat", map[int]string{
 		10: "10 (sh) S 20 10 10", 20: "20 (bash) S 30 0", 30: "30 (claude) S 40 0", 40: "40 (zsh) S 1 0",
 		50: "50 (a) (sh) S 30", 60: "60 (sh) S 1 0", 70: "70 sh", 100: "100 (sh) S 100",
-	} {
-		dir := filepath.Join(procDir, fmt.Sprint(pid))
-		if err := os.Mkdir(dir, 0o700); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(filepath.Join(dir, "stat"), []byte(stat), 0o600); err != nil {
-			t.Fatal(err)
-		}
-	}
+	})
 	for _, tt := range []struct {
 		named        string
 		parent, want int
@@ -81,28 +71,30 @@ func TestClientPID(t *testing.T) {
 	}
 }
 
-// procTree is a /proc with processes and their parents.
-func procTree(t *testing.T, parents map[int]int) string {
+// procWith is a /proc with a file of each process.
+func procWith(t *testing.T, file string, texts map[int]string) string {
 	t.Helper()
 	procDir := t.TempDir()
-	for pid, parent := range parents {
+	for pid, text := range texts {
 		dir := filepath.Join(procDir, fmt.Sprint(pid))
-		if err := os.Mkdir(dir, 0o700); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(
-			filepath.Join(dir, "stat"),
-			fmt.Appendf(nil, "%d (a b) S %d 0", pid, parent),
-			0o600,
-		); err != nil {
-			t.Fatal(err)
-		}
+		noError(t, os.Mkdir(dir, 0o700))
+		noError(t, os.WriteFile(filepath.Join(dir, file), []byte(text), 0o600))
 	}
 	return procDir
 }
 
+func noError(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
 func TestChildOf(t *testing.T) {
-	procDir := procTree(t, map[int]int{10: 20, 20: 30, 30: 40, 40: 1, 50: 60, 60: 50, 70: 0})
+	procDir := procWith(t, "stat", map[int]string{
+		10: "10 (a b) S 20 0", 20: "20 (a b) S 30 0", 30: "30 (a b) S 40 0", 40: "40 (a b) S 1 0",
+		50: "50 (a b) S 60 0", 60: "60 (a b) S 50 0", 70: "70 (a b) S 0 0",
+	})
 	for _, tt := range []struct {
 		ancestor, pid, want int
 		ok                  bool
@@ -170,6 +162,8 @@ func TestParse(t *testing.T) {
 	}
 	brackets := want
 	brackets.Name = "a) R 1 (b c"
+	elsewhere := want
+	elsewhere.Terminal = Device(136, 300)
 	for _, c := range []struct {
 		name, stat string
 		want       Process
@@ -177,17 +171,7 @@ func TestParse(t *testing.T) {
 	}{
 		{"plain", "7 (a)" + rest + "\n", want, false},
 		{"a name with brackets and blanks", "7 (a) R 1 (b c)" + rest, brackets, false},
-		{"terminal 300", "7 (a)" + strings.Replace(rest, "34817", "1083436", 1), Process{
-			PID:      7,
-			Name:     "a",
-			State:    "S",
-			Parent:   10,
-			Group:    20,
-			Terminal: Device(136, 300),
-			Front:    40,
-			Start:    "123456",
-			Flags:    0x400000,
-		}, false},
+		{"terminal 300", "7 (a)" + strings.Replace(rest, "34817", "1083436", 1), elsewhere, false},
 		{"cut", "7 (a) S 10 20", Process{
 			PID:    7,
 			Name:   "a",
@@ -197,12 +181,10 @@ func TestParse(t *testing.T) {
 		}, false},
 		{"nothing", "", Process{}, true},
 	} {
-		t.Run(c.name, func(t *testing.T) {
-			got, err := parse(7, []byte(c.stat))
-			if got != c.want || (err != nil) != c.fails {
-				t.Errorf("parse = %+v, %v, want %+v", got, err, c.want)
-			}
-		})
+		got, err := parse(7, []byte(c.stat))
+		if got != c.want || (err != nil) != c.fails {
+			t.Errorf("%s: parse = %+v, %v, want %+v", c.name, got, err, c.want)
+		}
 	}
 }
 
@@ -241,19 +223,12 @@ func TestEndingProcess(t *testing.T) {
 
 func TestCatches(t *testing.T) {
 	t.Parallel()
-	procDir := t.TempDir()
-	for pid, status := range map[int]string{
-		1: "Name:\tx\nSigIgn:\t0000000000000200\nSigCgt:\t0000000000000200\n", 2: "SigIgn:\t0000000000000200\nSigCgt:\t0000000000000100\n", 3: "SigCgt:\tx\n",
-	} {
-		dir := filepath.Join(procDir, fmt.Sprint(pid))
-		if err := errors.Join(
-			os.Mkdir(dir, 0o700),
-			os.WriteFile(filepath.Join(dir, "status"), []byte(status), 0o600),
-		); err != nil {
-			t.Fatal(err)
-		}
-	}
-	for pid, want := range map[int]bool{1: true, 2: false, 3: false, 4: false, 5: false} {
+	procDir := procWith(t, "status", map[int]string{
+		1: "Name:\tx\nSigIgn:\t0000000000000200\nSigCgt:\t0000000000000200\n",
+		2: "SigIgn:\t0000000000000200\nSigCgt:\t0000000000000100\n",
+		3: "SigCgt:\tx\n",
+	})
+	for pid, want := range map[int]bool{1: true, 2: false, 3: false, 4: false} {
 		if got := Catches(procDir, pid, syscall.SIGUSR1); got != want {
 			t.Errorf("%d: %v", pid, got)
 		}
