@@ -71,18 +71,16 @@ func TestSanitise(t *testing.T) {
 			"[sm x] a; #(touch x) #{pane_id} ${HOME} %1 -t",
 		},
 	} {
-		t.Run(c.name, func(t *testing.T) {
-			got := Sanitise(c.text, MaxBytes)
-			if diff := cmp.Diff(c.want, got); diff != "" {
-				t.Errorf("Sanitise (-want +got):\n%s", diff)
-			}
-			if err := Check(got); (err == nil) != (got != "") {
-				t.Errorf("Check = %v", err)
-			}
-			if err := Check(c.text); c.text != c.want && !errors.Is(err, ErrText) {
-				t.Errorf("Check of what was given = %v, want ErrText", err)
-			}
-		})
+		got := Sanitise(c.text, MaxBytes)
+		if diff := cmp.Diff(c.want, got); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", c.name, diff)
+		}
+		if err := Check(got); (err == nil) != (got != "") {
+			t.Errorf("%s: Check = %v", c.name, err)
+		}
+		if err := Check(c.text); c.text != c.want && !errors.Is(err, ErrText) {
+			t.Errorf("%s: Check of what was given = %v, want ErrText", c.name, err)
+		}
 	}
 }
 

@@ -86,16 +86,14 @@ func TestRefusalOfRealScreens(t *testing.T) {
 	}
 	screens := realScreens(t)
 	for _, name := range slices.Sorted(maps.Keys(screens)) {
-		t.Run(name, func(t *testing.T) {
-			_, doing, _ := strings.Cut(name, " ")
-			reason, known := others[name]
-			if !known {
-				reason, known = want[doing]
-			}
-			if got := Refusal(screens[name]); !known || got != reason {
-				t.Errorf("Refusal = %v, want %v", got, reason)
-			}
-		})
+		_, doing, _ := strings.Cut(name, " ")
+		reason, known := others[name]
+		if !known {
+			reason, known = want[doing]
+		}
+		if got := Refusal(screens[name]); !known || got != reason {
+			t.Errorf("%s: Refusal = %v, want %v", name, got, reason)
+		}
 	}
 }
 
@@ -133,9 +131,27 @@ const (
 	emptyBox = testRule + "\n❯\u00a0\x1b[7m \x1b[0m\n" + testRule + "\n"
 )
 
+// boxed is a text in an input box.
+func boxed(text string) string { return testRule + "\n❯\u00a0" + text + "\n" + testRule + "\n" }
+
+type boxCase struct {
+	name, text, box string
+	want            bool
+}
+
+// checkBoxes asks of boxes whether they are such for a text.
+func checkBoxes(t *testing.T, is func(box, string) bool, cases []boxCase) {
+	t.Helper()
+	for _, c := range cases {
+		b, ok := findBox(ParseScreen(boxed(c.box), Cursor{}))
+		if got := is(b, c.text); !ok || got != c.want {
+			t.Errorf("%s: got %v, %v, want %v", c.name, got, ok, c.want)
+		}
+	}
+}
+
 func TestRefusal(t *testing.T) {
 	t.Parallel()
-	box := func(row string) string { return testRule + "\n❯\u00a0" + row + "\n" + testRule + "\n" }
 	at := func(x, y int) Cursor { return Cursor{x, y} }
 	for _, c := range []struct {
 		name   string
@@ -162,23 +178,23 @@ func TestRefusal(t *testing.T) {
 			ReasonNone,
 		},
 		{"nothing at all", "", at(0, 0), ReasonNoBox},
-		{"no cursor anywhere", box(""), at(0, 4), ReasonUnclear},
-		{"blanks", box("   \x1b[7m \x1b[0m"), at(5, 1), ReasonUnclear},
+		{"no cursor anywhere", boxed(""), at(0, 4), ReasonUnclear},
+		{"blanks", boxed("   \x1b[7m \x1b[0m"), at(5, 1), ReasonUnclear},
 		{
 			"faint by colour alone",
-			box("\x1b[7mr\x1b[0;38;5;2mun the tests\x1b[0m"),
+			boxed("\x1b[7mr\x1b[0;38;5;2mun the tests\x1b[0m"),
 			at(2, 1),
 			ReasonDraft,
 		},
 		{
 			"a hint after a command",
-			box("/model\x1b[2m [model]\x1b[0m"),
+			boxed("/model\x1b[2m [model]\x1b[0m"),
 			at(8, 1),
 			ReasonDraft,
 		},
 		{
 			"another agent of the team",
-			box("\x1b[7mM\x1b[0;2message @web…\x1b[0m"),
+			boxed("\x1b[7mM\x1b[0;2message @web…\x1b[0m"),
 			at(2, 1),
 			ReasonMenu,
 		},
@@ -234,11 +250,9 @@ func TestRefusal(t *testing.T) {
 			ReasonNone,
 		},
 	} {
-		t.Run(c.name, func(t *testing.T) {
-			if got := Refusal(ParseScreen(c.screen, c.cursor)); got != c.want {
-				t.Errorf("Refusal = %v, want %v", got, c.want)
-			}
-		})
+		if got := Refusal(ParseScreen(c.screen, c.cursor)); got != c.want {
+			t.Errorf("%s: Refusal = %v, want %v", c.name, got, c.want)
+		}
 	}
 }
 
@@ -246,10 +260,7 @@ func TestMatch(t *testing.T) {
 	t.Parallel()
 	const text = "[sm test] Context at 52%, naïve; go on. #a1b2c3"
 	long := "[sm test] " + strings.Repeat("many words ", 100) + "#a1b2c3"
-	for _, c := range []struct {
-		name, text, box string
-		want            bool
-	}{
+	checkBoxes(t, box.match, []boxCase{
 		{"empty", text, "", false},
 		{
 			"an accent upon a blank",
@@ -280,17 +291,7 @@ func TestMatch(t *testing.T) {
 		{"collapsed after a letter", long, "x[Pasted text #3]", false},
 		{"collapsed twice", long, "[Pasted text #3][Pasted text #4]", false},
 		{"collapsed, though short", text, "[Pasted text #12]", false},
-	} {
-		t.Run(c.name, func(t *testing.T) {
-			b, ok := findBox(ParseScreen(
-				testRule+"\n❯\u00a0"+c.box+"\n"+testRule+"\n",
-				Cursor{},
-			))
-			if got := b.match(c.text); !ok || got != c.want {
-				t.Errorf("match = %v, %v, want %v", got, ok, c.want)
-			}
-		})
-	}
+	})
 }
 
 func TestMatchOfScrolledBoxes(t *testing.T) {
@@ -305,14 +306,12 @@ func TestMatchOfScrolledBoxes(t *testing.T) {
 		{"a letter after", more + "  four five six #a1b2c3x\n" + testRule, false},
 		{"a letter within", more + "  four fxive six #a1b2c3\n" + testRule, false},
 	} {
-		t.Run(c.name, func(t *testing.T) {
-			v := view{
-				screen: ParseScreen(c.screen, Cursor{Y: strings.Count(c.screen, "\n") - 1}),
-			}
-			if err := v.shows(text, false); (err == nil) != c.want {
-				t.Errorf("shows = %v, want %v", err, c.want)
-			}
-		})
+		v := view{
+			screen: ParseScreen(c.screen, Cursor{Y: strings.Count(c.screen, "\n") - 1}),
+		}
+		if err := v.shows(text, false); (err == nil) != c.want {
+			t.Errorf("%s: shows = %v, want %v", c.name, err, c.want)
+		}
 	}
 }
 
@@ -320,22 +319,18 @@ const testResume = "Read /home/dev/web/doc.md and continue from where you left o
 
 func TestHolds(t *testing.T) {
 	t.Parallel()
-	for box, want := range map[string]bool{
+	var cases []boxCase
+	for text, want := range map[string]bool{
 		"/clear": true, " /clear ": true, "/clear now": false, "/clearly": false, "x /clear": false, "/new": false, "": false, "/clear\n/clear": false,
 	} {
-		b, ok := findBox(ParseScreen(testRule+"\n❯ "+box+"\n"+testRule+"\n", Cursor{}))
-		if got := b.holds("/clear"); !ok || got != want {
-			t.Errorf("%q: holds = %v, want %v", box, got, want)
-		}
+		cases = append(cases, boxCase{text, "/clear", text, want})
 	}
+	checkBoxes(t, box.holds, cases)
 }
 
 func TestLeftover(t *testing.T) {
 	t.Parallel()
-	for _, c := range []struct {
-		name, text, box string
-		want            bool
-	}{
+	checkBoxes(t, box.leftover, []boxCase{
 		{"the same", "[sm test] a #a1b2c3", "[sm test] a #a1b2c3", true},
 		{
 			"before it was repeated",
@@ -364,14 +359,7 @@ func TestLeftover(t *testing.T) {
 			strings.Replace(testResume, "doc", "dog", 1),
 			false,
 		},
-	} {
-		t.Run(c.name, func(t *testing.T) {
-			b, ok := findBox(ParseScreen(testRule+"\n❯ "+c.box+"\n"+testRule+"\n", Cursor{}))
-			if got := b.leftover(c.text); !ok || got != c.want {
-				t.Errorf("leftover = %v, want %v", got, c.want)
-			}
-		})
-	}
+	})
 }
 
 // Whatever is on the screen, looking at it does no harm, and what Refusal lets through
@@ -400,7 +388,7 @@ func FuzzRefusal(f *testing.F) {
 func TestLinks(t *testing.T) {
 	t.Parallel()
 	for _, address := range []string{"https://example.com", "file:///home/dev/日本/Übung"} {
-		screen := testRule + "\n❯ a \x1b]8;;" + address + "\x1b\\b\x1b]8;;\x1b\\ c\n" + testRule + "\n"
+		screen := boxed("a \x1b]8;;" + address + "\x1b\\b\x1b]8;;\x1b\\ c")
 		if b, ok := findBox(ParseScreen(screen, Cursor{})); !ok || b.typed != "a b c" {
 			t.Errorf("%s: the box holds %q", address, b.typed)
 		}
@@ -411,7 +399,7 @@ func TestLinks(t *testing.T) {
 func TestShowsOnlyTheLowestBox(t *testing.T) {
 	t.Parallel()
 	for _, box := range []string{"", "\x1b[2mTry this\x1b[0m", "x"} {
-		screen := testRule + "\n❯ " + testText + "\n" + testRule + "\n❯\u00a0" + box + "\n" + testRule + "\n"
+		screen := testRule + "\n❯ " + testText + "\n" + boxed(box)
 		v := view{screen: ParseScreen(screen, Cursor{2, 3})}
 		if err := v.shows(testText, true); err == nil {
 			t.Errorf("with %q in the box the text is seen in it", box)

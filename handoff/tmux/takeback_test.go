@@ -58,22 +58,10 @@ func TestBeforeCursor(t *testing.T) {
 		},
 		{"with a pipe of somebody's", "$ " + text + "| tmux ls", Cursor{31, 0}, false, true},
 	} {
-		t.Run(c.name, func(t *testing.T) {
-			v := view{
-				Width:  34,
-				screen: ParseScreen(c.screen, c.cursor),
-			}
-			if got, followed := v.beforeCursor(text); got != c.want ||
-				followed != c.followed {
-				t.Errorf(
-					"beforeCursor = %v, %v, want %v, %v",
-					got,
-					followed,
-					c.want,
-					c.followed,
-				)
-			}
-		})
+		v := view{Width: 34, screen: ParseScreen(c.screen, c.cursor)}
+		if got, followed := v.beforeCursor(text); got != c.want || followed != c.followed {
+			t.Errorf("%s: beforeCursor = %v, %v", c.name, got, followed)
+		}
 	}
 }
 

@@ -14,6 +14,13 @@ import (
 	"sm/handoff/proc"
 )
 
+// holds asks the server what it checks itself right before a paste.
+func (r *rig) holds(v view) bool {
+	r.t.Helper()
+	const yes = "display-message -p yes"
+	return r.tmux("if-shell", "-F", "-t", v.Pane.ID, v.guard(), yes) == "yes"
+}
+
 func TestVerify(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, pace{})
@@ -50,17 +57,6 @@ func TestVerify(t *testing.T) {
 		noError(t, err)
 		return v
 	}
-	// The guard is what the server itself checks right before the paste.
-	holds := func(v view) bool {
-		return r.tmux(
-			"if-shell",
-			"-F",
-			"-t",
-			a.pane.ID,
-			v.guard(),
-			"display-message -p yes",
-		) == "yes"
-	}
 	for _, c := range []struct {
 		on, off string // commands, without the pane
 		want    Reason
@@ -76,11 +72,11 @@ func TestVerify(t *testing.T) {
 		}
 		a.reaches(ReasonNone)
 		before := look()
-		if !holds(before) {
+		if !r.holds(before) {
 			t.Fatalf("the guard does not hold: %s", before.guard())
 		}
 		r.tmux(target(c.on)...)
-		if holds(before) {
+		if r.holds(before) {
 			t.Errorf("%s: the guard holds", c.on)
 		}
 		verify(c.on, a.pane, a.client, c.want)
@@ -101,10 +97,10 @@ func TestVerify(t *testing.T) {
 		var before view
 		r.until("nothing changes", func() bool {
 			before = look()
-			return holds(before)
+			return r.holds(before)
 		})
 		r.tmux(change...)
-		r.until(change[0]+": the guard does not hold", func() bool { return !holds(before) })
+		r.until(change[0]+": the guard does not hold", func() bool { return !r.holds(before) })
 	}
 }
 
@@ -225,14 +221,7 @@ func TestUnseenKeys(t *testing.T) {
 		}
 	}
 	press("y")
-	if out := r.tmux(
-		"if-shell",
-		"-F",
-		"-t",
-		a.pane.ID,
-		v.guard(),
-		"display-message -p yes",
-	); out != "" {
+	if r.holds(v) {
 		t.Error("the guard does not see the key")
 	}
 	r.noBuffers()
