@@ -204,9 +204,7 @@ func TestGuardLockHeld(t *testing.T) {
 
 // hostile are things that stand where a state file should.
 func hostile(t *testing.T) map[string]func(path string) {
-	must := func(err error) {
-		noError(t, err)
-	}
+	must := func(err error) { noError(t, err) }
 	text := func(s string) func(string) {
 		return func(path string) { must(os.WriteFile(path, []byte(s), 0o600)) }
 	}
@@ -240,7 +238,6 @@ func hostile(t *testing.T) map[string]func(path string) {
 // Any other content of a state file counts as no state, and an activation keeps the
 // file under another name.
 func TestGuardHostileFiles(t *testing.T) {
-	now := time.Date(2026, 2, 5, 15, 45, 0, 0, time.UTC)
 	client := Client{"abc-123-def", 12345, "1"}
 	for name, put := range hostile(t) {
 		t.Run(name, func(t *testing.T) {
@@ -263,13 +260,7 @@ func TestGuardHostileFiles(t *testing.T) {
 			) {
 				t.Errorf("update: %v", err)
 			}
-			done, err := Activate(t.Context(), Activation{
-				Dir:    p.session("A"),
-				Skill:  "x",
-				Client: client,
-				Proven: true,
-				Now:    now,
-			})
+			done, err := p.activate("A", client, nobodyLives)
 			noError(t, err)
 			if kept, err := os.Lstat(done.SetAside); err != nil ||
 				!os.SameFile(before, kept) ||
@@ -279,9 +270,9 @@ func TestGuardHostileFiles(t *testing.T) {
 			p.want("A", State{
 				PID:       12345,
 				PIDStart:  "1",
-				Skill:     "x",
+				Skill:     "implement",
 				Lifecycle: SessionActive,
-				StartedAt: now,
+				StartedAt: guardNow,
 			})
 		})
 	}
@@ -292,22 +283,12 @@ func TestGuardHostileFolders(t *testing.T) {
 	client := Client{"s", 7, "1"}
 	path := p.put("A", State{SessionID: "s"})
 	below := filepath.Join(p.dir, "below")
-	if err := errors.Join(os.Mkdir(
-		below,
-		0o700,
-	), syscall.Mkfifo(
-		filepath.Join(below, Folder),
-		0o600,
-	),
-		syscall.Mkfifo(
-			p.session("pipe"),
-			0o600,
-		), os.Symlink(
-			p.session("A"),
-			p.session("Z"),
-		)); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, errors.Join(
+		os.Mkdir(below, 0o700),
+		syscall.Mkfifo(filepath.Join(below, Folder), 0o600),
+		syscall.Mkfifo(p.session("pipe"), 0o600),
+		os.Symlink(p.session("A"), p.session("Z")),
+	))
 	p.write(p.session("file"), "x")
 	for _, dir := range []string{
 		p.dir,

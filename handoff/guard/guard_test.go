@@ -34,13 +34,11 @@ func TestGuardDecides(t *testing.T) {
 			Overflowed: true,
 		}, 0.1, false},
 	} {
-		t.Run(tt.name, func(t *testing.T) {
-			s := tt.state
-			news := testGuard().mark(&s, Client{}, tt.usage)
-			if news != tt.news || s.Overflowed != (tt.state.Overflowed || tt.news) {
-				t.Errorf("news %v, overflowed %v", news, s.Overflowed)
-			}
-		})
+		s := tt.state
+		news := testGuard().mark(&s, Client{}, tt.usage)
+		if news != tt.news || s.Overflowed != (tt.state.Overflowed || tt.news) {
+			t.Errorf("%s: news %v, overflowed %v", tt.name, news, s.Overflowed)
+		}
 	}
 }
 
@@ -72,7 +70,6 @@ func TestGuardDecidesWhoseContextIsFull(t *testing.T) {
 	}
 }
 
-// A message with the remedy and the allowed tools, without a percentage.
 // TestGuardChecks: an overflow is on disk when the call is decided, also when the call is
 // allowed, and is new once. Where it cannot be stored the call is allowed.
 func TestGuardChecks(t *testing.T) {
@@ -112,6 +109,7 @@ func TestGuardChecks(t *testing.T) {
 	}
 }
 
+// A message with the remedy and the allowed tools, without a percentage.
 func TestGuardRefusalSaysWhatToDo(t *testing.T) {
 	got := testGuard().Refusal("/p/sessions/A", &State{
 		RestartRefused: "no restart of 10 is left",
@@ -193,7 +191,7 @@ func TestGuardBinds(t *testing.T) {
 }
 
 func TestGuardReport(t *testing.T) {
-	now := time.Date(2026, 2, 5, 15, 45, 0, 5e8, time.UTC)
+	now := guardNow.Add(time.Second / 2)
 	client := Client{"s", 7, "100"}
 	s := &State{PID: 7, PIDStart: "100"}
 	steps := []struct {
@@ -219,7 +217,7 @@ func TestGuardReport(t *testing.T) {
 		PIDStart:      "100",
 		SessionID:     "s",
 		ContextUsage:  1,
-		LastHeartbeat: time.Date(2026, 2, 5, 15, 45, 1, 0, time.UTC),
+		LastHeartbeat: guardNow.Add(time.Second),
 	}
 	if diff := cmp.Diff(want, s, onlyFields); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
@@ -227,7 +225,6 @@ func TestGuardReport(t *testing.T) {
 }
 
 func TestGuardSet(t *testing.T) {
-	now := time.Date(2026, 2, 5, 15, 45, 0, 0, time.UTC)
 	s := &State{PID: 1, PIDStart: "5"}
 	for _, tt := range []struct{ field, value, err string }{
 		{"contextUsage", "0.85", ""},
@@ -254,10 +251,11 @@ func TestGuardSet(t *testing.T) {
 		},
 		{"overflowed", "true", ""},
 	} {
-		err := s.Set(tt.field, tt.value, now, false)
-		if got := errorText(err); tt.err == "" && got != "" ||
-			!strings.HasPrefix(got, tt.err) {
-			t.Errorf("%s = %q: %q, want %q", tt.field, tt.value, got, tt.err)
+		err := s.Set(tt.field, tt.value, guardNow, false)
+		if tt.err == "" {
+			noError(t, err)
+		} else {
+			fails(t, tt.field+" = "+tt.value, err, tt.err)
 		}
 	}
 	want := &State{
@@ -270,7 +268,7 @@ func TestGuardSet(t *testing.T) {
 		ContextUsage:  0.85,
 		CurrentPhase:  "Phase 1: \"Größe\"",
 		StartedAt:     time.Date(2026, 2, 5, 14, 30, 0, 0, time.UTC),
-		LastHeartbeat: now,
+		LastHeartbeat: guardNow,
 		RestartPrompt: "go on",
 	}
 	if diff := cmp.Diff(want, s, onlyFields); diff != "" {
@@ -281,7 +279,6 @@ func TestGuardSet(t *testing.T) {
 // While a session is full no caller can change its identity or what would let
 // it go; only a person can override that.
 func TestGuardSetWhileFull(t *testing.T) {
-	now := time.Date(2026, 2, 5, 15, 45, 0, 0, time.UTC)
 	values := map[string]string{
 		"pid": "4242", "pidStart": "", "sessionId": "", "skill": "test", "lifecycle": "restarting", "overflowed": "false", "killRequested": "false",
 		"contextUsage": "0.1", "currentPhase": "Phase 6", "startedAt": "2026-01-01T00:00:00Z", "lastHeartbeat": "2026-01-01T00:00:00Z",
@@ -301,8 +298,8 @@ func TestGuardSetWhileFull(t *testing.T) {
 		Lifecycle:        SessionDehydrating,
 		Overflowed:       true,
 		KillRequested:    true,
-		StartedAt:        now,
-		DehydratingSince: now,
+		StartedAt:        guardNow,
+		DehydratingSince: guardNow,
 		RestartRefused:   "x",
 	}
 	names, _ := files.Fields(&full)
@@ -312,22 +309,15 @@ func TestGuardSetWhileFull(t *testing.T) {
 			t.Errorf("%s is new: may it be set while the context is full?", field)
 		}
 		s := full
-		if err := s.Set(field, value, now, false); (err == nil) != slices.Contains(free, field) {
+		if err := s.Set(field, value, guardNow, false); (err == nil) != slices.Contains(free, field) {
 			t.Errorf("%s: error %v", field, err)
 		} else if err != nil && !cmp.Equal(s, full, onlyFields) {
 			t.Errorf("%s was refused, and set", field)
 		}
-		if err := s.Set(field, value, now, true); err != nil ||
+		if err := s.Set(field, value, guardNow, true); err != nil ||
 			cmp.Equal(s, full, onlyFields) {
 			t.Errorf("%s, by a person: error %v", field, err)
 		}
 	}
-	noError(t, full.Set("overflowed", "true", now, false))
-}
-
-func errorText(err error) string {
-	if err == nil {
-		return ""
-	}
-	return err.Error()
+	noError(t, full.Set("overflowed", "true", guardNow, false))
 }

@@ -1,7 +1,6 @@
 package guard
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -23,6 +22,17 @@ var (
 )
 
 func nobodyLives(int, string) bool { return false }
+
+// granted is the answer of a supervisor that restarts.
+func granted() error { return nil }
+
+// fails wants an error with a part.
+func fails(t *testing.T, what string, err error, part string) {
+	t.Helper()
+	if err == nil || !strings.Contains(err.Error(), part) {
+		t.Errorf("%s: %v, want %s", what, err, part)
+	}
+}
 
 // state is a state with fields by their names in the file; times are seconds before or after
 // guardNow.
@@ -131,13 +141,7 @@ func TestGuardAgentsDoNotCollide(t *testing.T) {
 	for name, c := range map[string]Client{"A": one, "B": other} {
 		noError(t, activate(name, c))
 	}
-	if err := activate(
-		"A",
-		other,
-	); err == nil ||
-		!strings.Contains(err.Error(), "at work in process 7") {
-		t.Errorf("another agent's session: %v", err)
-	}
+	fails(t, "another agent's session", activate("A", other), "at work in process 7")
 	noError(t, activate("C", other))
 	p.want("B", state(t, "skill=implement lifecycle=completed startedAt=0s"))
 	p.want("A", state(t, "pid=7 pidStart=100 skill=implement lifecycle=active startedAt=0s"))
@@ -148,16 +152,8 @@ func TestGuardAgentsDoNotCollide(t *testing.T) {
 	}
 	// Nor is a full session left by moving to another folder.
 	p.put("C", state(t, "pid=8 pidStart=200 sessionId=s2 overflowed=true"))
-	if err := activate(
-		"D",
-		other,
-	); err == nil ||
-		!strings.Contains(err.Error(), "has overflowed") {
-		t.Errorf("leaving a full session: %v", err)
-	}
-	if err := activate("D", Client{"s3", 8, "200"}); err != nil {
-		t.Errorf("after a clear: %v", err)
-	}
+	fails(t, "leaving a full session", activate("D", other), "has overflowed")
+	noError(t, activate("D", Client{"s3", 8, "200"})) // after a clear
 	// In this state it has no owner, and any client may take it.
 	p.want("C", State{Lifecycle: SessionCompleted})
 	if done, err := p.activate("C", Client{"s4", 9, "1"}, lives); err != nil || done.Full {
@@ -191,22 +187,15 @@ func TestGuardAgentsDoNotCollide(t *testing.T) {
 			Dirs:   []string{p.dir},
 			Alive:  lives,
 		}
-		if _, err := Activate(
-			t.Context(),
-			a,
-		); err == nil ||
-			!strings.Contains(err.Error(), "has overflowed") {
-			t.Errorf("%s, to another project: %v", name, err)
-		}
+		_, err := Activate(t.Context(), a)
+		fails(t, name+", to another project", err, "has overflowed")
 	}
 	p.put("F", State{PID: 5, SessionID: "s3", Lifecycle: SessionActive})
 	noError(t, activate("H", Client{"s3", 8, "200"}))
 	p.want("F", State{Lifecycle: SessionCompleted}) // a resumed client has one session, too
 	// A process with the used pid of an agent that died is another one.
 	p.put("E", state(t, "pid=7 pidStart=1 skill=x lifecycle=active"))
-	if err := activate("E", other); err != nil {
-		t.Errorf("a dead agent's session: %v", err)
-	}
+	noError(t, activate("E", other))
 }
 
 func TestGuardActivationRefuses(t *testing.T) {
@@ -227,9 +216,7 @@ func TestGuardActivationRefuses(t *testing.T) {
 			Proven: true,
 			Now:    guardNow,
 		})
-		if err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%s: %v", dir, err)
-		}
+		fails(t, dir, err, want)
 	}
 }
 
@@ -281,8 +268,8 @@ func TestGuardRestartNeedsDocument(t *testing.T) {
 				func() error { asked = true; return nil },
 			)
 			if tt.want != "" {
-				if err == nil || !strings.Contains(err.Error(), tt.want) || asked {
-					t.Errorf("error %v, asked %v", err, asked)
+				if fails(t, tt.name, err, tt.want); asked {
+					t.Error("asked all the same")
 				}
 				p.want("A", tt.state)
 				return
@@ -304,19 +291,16 @@ func TestGuardFlowOfRestart(t *testing.T) {
 	fresh := Client{"t", 9, "300"}
 	activate := func(c Client) {
 		t.Helper()
-		if _, err := p.activate("2026_02_05 A", c, nobodyLives); err != nil {
-			t.Fatal(err)
-		}
+		_, err := p.activate("2026_02_05 A", c, nobodyLives)
+		noError(t, err)
 	}
 	update := func(f func(*State)) {
 		t.Helper()
-		if err := Update(
+		noError(t, Update(
 			t.Context(),
 			filepath.Join(dir, StateFile),
 			func(s *State) error { f(s); return nil },
-		); err != nil {
-			t.Fatal(err)
-		}
+		))
 	}
 	activate(old)
 	update(func(s *State) {
@@ -346,7 +330,7 @@ func TestGuardFlowOfRestart(t *testing.T) {
 		t.Errorf("error %v", err)
 	}
 	p.want("2026_02_05 A", *before) // the supervisor was not there: all is as before
-	noError(t, AskRestart(t.Context(), dir, old, func() error { return nil }))
+	noError(t, AskRestart(t.Context(), dir, old, granted))
 
 	// A late report of the client that is being ended does not bring the session back.
 	update(func(s *State) { s.Report(Client{"u", 7, "100"}, 0.1, time.Now()) })
@@ -395,18 +379,10 @@ func TestGuardFlowOfRestart(t *testing.T) {
 	}
 	// The document is spent: another restart needs another one.
 	doc := filepath.Join(dir, DocumentFile)
-	if past := time.Now().Add(-time.Minute); os.Chtimes(doc, past, past) != nil {
-		t.Fatal("chtimes")
-	}
-	if err := AskRestart(
-		t.Context(),
-		dir,
-		fresh,
-		func() error { return nil },
-	); err == nil ||
-		!strings.Contains(err.Error(), "is older than") {
-		t.Errorf("a second restart from the old document: %v", err)
-	}
+	past := time.Now().Add(-time.Minute)
+	noError(t, os.Chtimes(doc, past, past))
+	err := AskRestart(t.Context(), dir, fresh, granted)
+	fails(t, "a second restart from the old document", err, "is older than")
 }
 
 // A prompt that somebody has written stays, for one restart.
@@ -414,14 +390,7 @@ func TestGuardOwnPrompt(t *testing.T) {
 	p := newProject(t)
 	p.put("A", State{PID: 7, PIDStart: "100", RestartPrompt: "go on"})
 	p.write(filepath.Join(p.session("A"), DocumentFile), "x")
-	if err := AskRestart(
-		context.Background(),
-		p.session("A"),
-		Client{"s", 7, "100"},
-		func() error { return nil },
-	); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, AskRestart(t.Context(), p.session("A"), Client{"s", 7, "100"}, granted))
 	if prompt := RestartPrompt(p.dir, 7, "100"); prompt != "go on" {
 		t.Errorf("prompt %q", prompt)
 	}

@@ -31,15 +31,7 @@ func TestGuardRestartRefused(t *testing.T) {
 			)
 			p.write(filepath.Join(p.session("A"), DocumentFile), "x")
 			for range 2 { // the document does for another try
-				noError(
-					t,
-					AskRestart(
-						t.Context(),
-						p.session("A"),
-						client,
-						func() error { return nil },
-					),
-				)
+				noError(t, AskRestart(t.Context(), p.session("A"), client, granted))
 				if s := p.read("A"); s.RestartRefused != "" || !s.KillRequested {
 					t.Errorf("asked: %+v", s)
 				}
