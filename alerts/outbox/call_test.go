@@ -23,7 +23,7 @@ func TestCalled(t *testing.T) {
 }
 
 func TestTypeable(t *testing.T) {
-	notice := alerts.Key{Agent: "a", Cycle: 1}
+	notice := key(1, 0)
 	for i, c := range []struct {
 		m           Message
 		own, texts  bool

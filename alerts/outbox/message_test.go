@@ -5,12 +5,10 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-
-	"sm/alerts"
 )
 
 func TestLine(t *testing.T) {
-	key := alerts.Key{Agent: "a", Cycle: 1}
+	key := key(1, 0)
 	for _, c := range []struct {
 		name, want string
 		m          Message
@@ -76,11 +74,9 @@ func TestLine(t *testing.T) {
 			Text: "x",
 		}},
 	} {
-		t.Run(c.name, func(t *testing.T) {
-			c.m.ID = "a1b2c3"
-			if diff := cmp.Diff(c.want, c.m.Line()); diff != "" {
-				t.Errorf("(-want +got):\n%s", diff)
-			}
-		})
+		c.m.ID = "a1b2c3"
+		if diff := cmp.Diff(c.want, c.m.Line()); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", c.name, diff)
+		}
 	}
 }

@@ -1,7 +1,6 @@
 package supervise
 
 import (
-	"slices"
 	"strings"
 	"testing"
 
@@ -51,20 +50,14 @@ func TestAgain(t *testing.T) {
 		{"node --inspect cli.js --resume abc Fix_it", "node --inspect cli.js"},
 		{"bash ./client.sh -c Fix_it", "bash ./client.sh"},
 	} {
-		t.Run(c.from, func(t *testing.T) {
-			from := words(c.from)
-			before := slices.Clone(from)
-			got, err := Claude().Again(from, "Read it.")
-			if err != nil {
-				t.Fatal(err)
-			}
-			if diff := cmp.Diff(append(words(c.want), "--", "Read it."), got); diff != "" {
-				t.Errorf("(-want +got):\n%s", diff)
-			}
-			if diff := cmp.Diff(before, from); diff != "" {
-				t.Errorf("it has changed its input (-before +after):\n%s", diff)
-			}
-		})
+		from := words(c.from)
+		got, err := Claude().Again(from, "Read it.")
+		if diff := cmp.Diff(append(words(c.want), "--", "Read it."), got); diff != "" || err != nil {
+			t.Errorf("%s: %v (-want +got):\n%s", c.from, err, diff)
+		}
+		if diff := cmp.Diff(words(c.from), from); diff != "" {
+			t.Errorf("%s: it has changed its input (-before +after):\n%s", c.from, diff)
+		}
 	}
 }
 
@@ -86,12 +79,10 @@ func TestAgainRefuses(t *testing.T) {
 		{"bash", unknownWords},
 		{"node --version", unknownWords},
 	} {
-		t.Run(c.from, func(t *testing.T) {
-			got, err := Claude().Again(words(c.from), "Read it.")
-			if err == nil || err.Error() != c.want {
-				t.Errorf("got %q, %v; want %q", got, err, c.want)
-			}
-		})
+		got, err := Claude().Again(words(c.from), "Read it.")
+		if err == nil || err.Error() != c.want {
+			t.Errorf("%s: got %q, %v; want %q", c.from, got, err, c.want)
+		}
 	}
 	// A prompt in which such a word stands is none of them.
 	for _, from := range []string{

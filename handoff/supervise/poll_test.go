@@ -18,10 +18,13 @@ type asked struct {
 	Status Status
 }
 
+// reply is how an observer answers.
+type reply func(ctx context.Context) (Instruction, error)
+
 // script is an observer that answers each request from a list, then holds all others.
 type script struct {
 	began   time.Time
-	answers []func(ctx context.Context) (Instruction, error)
+	answers []reply
 	asked   []asked
 	held    int // questions that were given up
 }
@@ -37,7 +40,7 @@ func (s *script) Next(ctx context.Context, status Status) (Instruction, error) {
 }
 
 // nothing is the answer of an observer that has waited.
-func nothing(after time.Duration) func(context.Context) (Instruction, error) {
+func nothing(after time.Duration) reply {
 	return func(ctx context.Context) (Instruction, error) {
 		select {
 		case <-time.After(after):
@@ -52,7 +55,7 @@ func fails(context.Context) (Instruction, error) {
 	return Instruction{}, errors.New("no observer")
 }
 
-func says(rotation string) func(context.Context) (Instruction, error) {
+func says(rotation string) reply {
 	return func(context.Context) (Instruction, error) {
 		return Instruction{Rotation: rotation, Action: "restart"}, nil
 	}
@@ -95,7 +98,7 @@ func TestPollBacksOff(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &script{
 			answers: slices.Repeat(
-				[]func(context.Context) (Instruction, error){fails},
+				[]reply{fails},
 				7,
 			),
 		}
@@ -139,20 +142,23 @@ func TestPollAsksForNobody(t *testing.T) {
 func TestPollWhileRestarting(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &script{
-			answers: []func(context.Context) (Instruction, error){
+			answers: []reply{
 				nothing(time.Hour),
 				nothing(time.Second),
 				says("ro-1"),
 			},
 		}
+		first := Status{Client: Process{1, "1"}, RestartsLeft: 10, CanRestart: true}
+		between := Status{RestartsLeft: 9, CanRestart: true}
+		second := Status{Client: Process{2, "2"}, RestartsLeft: 9, CanRestart: true}
 		var ordered []answer
 		carryOut := func(a answer) { ordered = append(ordered, a) }
 		polling(t, s, func(p *poller) {
-			p.report(Status{Client: Process{1, "1"}, RestartsLeft: 10, CanRestart: true})
+			p.report(first)
 			synctest.Wait()
-			p.report(Status{RestartsLeft: 9, CanRestart: true})
+			p.report(between)
 			serve(p, 1500*time.Millisecond, carryOut)
-			p.report(Status{Client: Process{2, "2"}, RestartsLeft: 9, CanRestart: true})
+			p.report(second)
 			synctest.Wait()
 			if len(ordered) != 1 || ordered[0].Rotation != "ro-1" ||
 				ordered[0].status.Client != (Process{}) {
@@ -160,14 +166,10 @@ func TestPollWhileRestarting(t *testing.T) {
 			}
 		})
 		want := []asked{
-			{0, Status{Client: Process{1, "1"}, RestartsLeft: 10, CanRestart: true}},
-			{0, Status{RestartsLeft: 9, CanRestart: true}},
-			{time.Second, Status{RestartsLeft: 9, CanRestart: true}},
-			{1500 * time.Millisecond, Status{
-				Client:       Process{2, "2"},
-				RestartsLeft: 9,
-				CanRestart:   true,
-			}},
+			{0, first},
+			{0, between},
+			{time.Second, between},
+			{1500 * time.Millisecond, second},
 		}
 		if diff := cmp.Diff(want, s.asked); diff != "" {
 			t.Errorf("(-want +got):\n%s", diff)
@@ -179,7 +181,7 @@ func TestPollWhileRestarting(t *testing.T) {
 func TestPollRepeatsOutcome(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &script{
-			answers: []func(context.Context) (Instruction, error){
+			answers: []reply{
 				says("ro-1"),
 				fails,
 				fails,
@@ -224,7 +226,7 @@ func TestPollSameOrder(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &script{
 			answers: slices.Repeat(
-				[]func(context.Context) (Instruction, error){says("ro-1")},
+				[]reply{says("ro-1")},
 				50,
 			),
 		}
@@ -255,14 +257,11 @@ func TestFarewell(t *testing.T) {
 		s := &script{began: time.Now()}
 		p := newPoller(s)
 		p.close()
-		p.report(Status{RestartsLeft: 9, Outcome: Outcome{"ro-1", Failed, "no such program"}})
+		last := Status{RestartsLeft: 9, Outcome: Outcome{"ro-1", Failed, "no such program"}}
+		p.report(last)
 		synctest.Wait()
 		p.close()
-		last := asked{0, Status{
-			RestartsLeft: 9,
-			Outcome:      Outcome{"ro-1", Failed, "no such program"},
-		}}
-		want := []asked{last, last}
+		want := []asked{{0, last}, {0, last}}
 		if diff := cmp.Diff(want, s.asked); diff != "" || time.Since(s.began) != time.Second {
 			t.Errorf("after %v (-want +got):\n%s", time.Since(s.began), diff)
 		}

@@ -96,12 +96,8 @@ func TestAutoCompactOfHook(t *testing.T) {
 			}
 			for path, text := range test.files {
 				path = filepath.Join(home, path)
-				if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-					t.Fatal(err)
-				}
-				if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-					t.Fatal(err)
-				}
+				noError(t, os.MkdirAll(filepath.Dir(path), 0o700))
+				noError(t, os.WriteFile(path, []byte(text), 0o600))
 			}
 			if diff := cmp.Diff(
 				test.want,
@@ -117,15 +113,8 @@ func TestAutoCompactOfHook(t *testing.T) {
 func TestAutoCompactOfPipe(t *testing.T) {
 	t.Parallel()
 	home := t.TempDir()
-	if err := os.Mkdir(filepath.Join(home, ".claude"), 0o700); err != nil {
-		t.Fatal(err)
-	}
-	if err := syscall.Mkfifo(
-		filepath.Join(home, ".claude", "settings.json"),
-		0o600,
-	); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, os.Mkdir(filepath.Join(home, ".claude"), 0o700))
+	noError(t, syscall.Mkfifo(filepath.Join(home, ".claude", "settings.json"), 0o600))
 	if got := testCaller(map[string]string{"HOME": home}).autoCompact(""); !cmp.Equal(
 		got,
 		hook.AutoCompact{},

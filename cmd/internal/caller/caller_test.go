@@ -19,6 +19,13 @@ func testCaller(vars map[string]string) *Caller {
 	}}
 }
 
+func noError(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
 func TestSupervisorIsAnAncestor(t *testing.T) {
 	t.Parallel()
 	for value, want := range map[string]string{
@@ -37,9 +44,8 @@ func TestOrigin(t *testing.T) {
 	t.Parallel()
 	at := time.Date(2026, 11, 20, 11, 0, 0, 0, time.FixedZone("", 3600))
 	pane := map[string]string{
-		"TMUX":       "/tmp/t,12,0",
-		"TMUX_PANE":  "%3",
-		"CLAUDE_PID": "2000000000",
+		"TMUX":      "/tmp/t,12,0",
+		"TMUX_PANE": "%3",
 	}
 	for _, tt := range []struct {
 		name string
@@ -51,34 +57,22 @@ func TestOrigin(t *testing.T) {
 			Tmux:   "/tmp/t",
 			Server: 12,
 			Pane:   "%3",
-			PID:    2000000000,
 		}},
-		{"in a project", map[string]string{
-			"CLAUDE_PID":         "2000000000",
-			"CLAUDE_PROJECT_DIR": "/p",
-		}, hook.Origin{
-			PID:     2000000000,
-			Project: "/p",
-		}},
-		{"nowhere", map[string]string{"CLAUDE_PID": "2000000000"}, hook.Origin{
-			PID: 2000000000,
-		}},
-		{"a pane without a server", map[string]string{
-			"TMUX_PANE":  "%3",
-			"CLAUDE_PID": "2000000000",
-		}, hook.Origin{
-			PID: 2000000000,
-		}},
-		{"an odd pane", map[string]string{
-			"TMUX":       "/tmp/t,12,0",
-			"TMUX_PANE":  "x",
-			"CLAUDE_PID": "2000000000",
-		}, hook.Origin{
-			Tmux:   "/tmp/t",
-			Server: 12,
-			PID:    2000000000,
-		}},
+		{
+			"in a project",
+			map[string]string{"CLAUDE_PROJECT_DIR": "/p"},
+			hook.Origin{Project: "/p"},
+		},
+		{"nowhere", map[string]string{}, hook.Origin{}},
+		{"a pane without a server", map[string]string{"TMUX_PANE": "%3"}, hook.Origin{}},
+		{
+			"an odd pane",
+			map[string]string{"TMUX": "/tmp/t,12,0", "TMUX_PANE": "x"},
+			hook.Origin{Tmux: "/tmp/t", Server: 12},
+		},
 	} {
+		tt.vars["CLAUDE_PID"] = "2000000000"
+		tt.want.PID = 2000000000
 		tt.vars["HOME"] = t.TempDir()
 		tt.want.At = at.UTC()
 		if diff := cmp.Diff(tt.want, testCaller(tt.vars).Origin(at)); diff != "" {

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -22,21 +23,12 @@ func processes(t *testing.T, commands ...string) (dir string, last int) {
 	for i, command := range commands {
 		pid := 100 + i
 		words := strings.Fields(command)
-		fields := make([]string, 20)
-		for j := range fields {
-			fields[j] = "0"
-		}
-		fields[0], fields[1], fields[19] = "S", fmt.Sprint(max(
-			1,
-			pid-1,
-		)), fmt.Sprint(7000+pid)
-		if i == 0 {
-			fields[1] = "1"
-		}
+		fields := slices.Repeat([]string{"0"}, 20)
+		fields[0] = "S"
+		fields[1] = fmt.Sprint(pid - 1)
+		fields[19] = fmt.Sprint(7000 + pid)
 		path := filepath.Join(dir, fmt.Sprint(pid))
-		if err := os.Mkdir(path, 0o700); err != nil {
-			t.Fatal(err)
-		}
+		noError(t, os.Mkdir(path, 0o700))
 		for name, text := range map[string]string{
 			"stat": fmt.Sprintf(
 				"%d (%s) %s",
@@ -46,13 +38,7 @@ func processes(t *testing.T, commands ...string) (dir string, last int) {
 			),
 			"cmdline": strings.Join(words, "\x00") + "\x00",
 		} {
-			if err := os.WriteFile(
-				filepath.Join(path, name),
-				[]byte(text),
-				0o600,
-			); err != nil {
-				t.Fatal(err)
-			}
+			noError(t, os.WriteFile(filepath.Join(path, name), []byte(text), 0o600))
 		}
 		last = pid
 	}

@@ -30,15 +30,9 @@ type ear struct {
 
 func newEar(t *testing.T) *ear {
 	t.Helper()
-	dir, err := os.MkdirTemp("", "sm") // t.TempDir is too long for a socket
-	if err != nil {
-		t.Fatal(err)
-	}
-	e := &ear{socket: filepath.Join(dir, "s")}
-	l, err := new(net.ListenConfig).Listen(t.Context(), "unix", e.socket)
-	if err != nil {
-		t.Fatal(err)
-	}
+	e := &ear{socket: filepath.Join(shortDir(t), "s")}
+	l, err := net.Listen("unix", e.socket)
+	noError(t, err)
 	server := httptest.NewUnstartedServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
 		body, err := io.ReadAll(r.Body)
 		if err != nil {
@@ -48,18 +42,27 @@ func newEar(t *testing.T) *ear {
 		defer e.mu.Unlock()
 		e.heard = append(e.heard, string(body))
 	}))
-	if err := server.Listener.Close(); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, server.Listener.Close())
 	server.Listener = l
 	server.Start()
-	t.Cleanup(func() {
-		server.Close()
-		if err := os.RemoveAll(dir); err != nil {
-			t.Error(err)
-		}
-	})
+	t.Cleanup(server.Close)
 	return e
+}
+
+// shortDir is a folder for sockets, for which the path of t.TempDir is too long.
+func shortDir(t *testing.T) string {
+	t.Helper()
+	dir, err := os.MkdirTemp("", "sm")
+	noError(t, err)
+	t.Cleanup(func() { _ = os.RemoveAll(dir) })
+	return dir
+}
+
+func noError(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
 }
 
 func (e *ear) all() []string {
@@ -109,18 +112,12 @@ func TestHookTriesAllSockets(t *testing.T) {
 	e := newEar(t)
 	dir := t.TempDir()
 	foreign := filepath.Join(dir, "foreign")
-	if err := os.Symlink("/proc/self/exe", foreign); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, os.Symlink("/proc/self/exe", foreign))
 	stale := filepath.Join(filepath.Dir(e.socket), "t")
 	l, err := net.ListenUnix("unix", &net.UnixAddr{Name: stale})
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	l.SetUnlinkOnClose(false) // as kill -9 leaves it
-	if err := l.Close(); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, l.Close())
 	if _, heard := Post(
 		t.Context(),
 		[]string{dir + "/none", foreign, stale, e.socket},
@@ -185,15 +182,9 @@ func TestWithinListens(t *testing.T) {
 // it looks like a whole one.
 func TestPostHangsUp(t *testing.T) {
 	t.Parallel()
-	dir, err := os.MkdirTemp("", "sm") // t.TempDir is too long for a socket
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = os.RemoveAll(dir) })
-	l, err := net.ListenUnix("unix", &net.UnixAddr{Name: filepath.Join(dir, "s")})
-	if err != nil {
-		t.Fatal(err)
-	}
+	path := filepath.Join(shortDir(t), "s")
+	l, err := net.Listen("unix", path)
+	noError(t, err)
 	defer l.Close()
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
@@ -210,13 +201,7 @@ func TestPostHangsUp(t *testing.T) {
 		cancel()
 		_, _ = io.Copy(io.Discard, conn) // until it is hung up
 	}()
-	if answer, heard := Post(
-		ctx,
-		[]string{filepath.Join(dir, "s")},
-		[]byte("{}"),
-		true,
-	); heard ||
-		len(answer) > 0 {
+	if answer, heard := Post(ctx, []string{path}, []byte("{}"), true); heard || len(answer) > 0 {
 		t.Errorf("heard %v: %s", heard, answer)
 	}
 }
