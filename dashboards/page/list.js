@@ -142,6 +142,7 @@ const draw = (anew) => {
     row.setAttribute('aria-rowindex', first + i + 2);
     if (!item.key) return;
     row.classList.toggle('open', isOpen(item));
+    $('a', row).setAttribute('aria-current', String(isOpen(item)));
     row.classList.toggle('past', !agents.has(item.key));
   });
   space('#above', topOf(first));
