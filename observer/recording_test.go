@@ -68,7 +68,7 @@ func TestRecording(t *testing.T) {
 		r.keep(100)
 		time.Sleep(time.Second)
 	}
-	r.do(chromedp.Evaluate[chromedp.Void](`document.querySelector('#rows tr.p-high a, #rows tr.p-rising a, #rows a').click()`))
+	r.do(chromedp.Evaluate[chromedp.Void](`document.querySelectorAll('#rows a')[1].click()`))
 	r.until("the detail", `document.querySelector('.chart') !== null`)
 	for range 4 {
 		r.keep(100)
