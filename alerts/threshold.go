@@ -106,11 +106,12 @@ func (e *Engine) seen(id string, r Reading) sizes {
 
 // typical returns the sizes of clients that have compacted often enough.
 func (e *Engine) typical(c Clients) sizes {
-	all := slices.Sorted(slices.Values(e.learned[c]))
-	n := len(all)
+	n := len(e.learned[c])
 	if n < sizesNeeded {
 		return sizes{}
 	}
+	all := append(make([]int64, 0, sizesKept), e.learned[c]...) // on the stack
+	slices.Sort(all)
 	return sizes{median: (all[(n-1)/2] + all[n/2]) / 2, early: all[(n-1)/5]}
 }
 
