@@ -18,28 +18,16 @@ func NameProgram(text, program string) string {
 func PlainProgram(text string) string {
 	for _, call := range Calls() {
 		verb, noun, _ := strings.Cut(call, " sm ")
-		text = plainProgram(text, verb+" ", " "+noun)
+		parts := strings.Split(text, verb+" /")
+		for i, part := range parts[1:] {
+			_, after, _ := strings.Cut(part, " ")
+			if strings.HasPrefix(after, noun) {
+				parts[i+1] = verb + " sm " + after
+			} else {
+				parts[i+1] = verb + " /" + part
+			}
+		}
+		text = strings.Join(parts, "")
 	}
 	return text
-}
-
-// plainProgram replaces each path between before and after.
-func plainProgram(text, before, after string) string {
-	var b strings.Builder
-	for {
-		i := strings.Index(text, before+"/")
-		if i < 0 {
-			b.WriteString(text)
-			return b.String()
-		}
-		i += len(before)
-		b.WriteString(text[:i])
-		text = text[i:]
-
-		end := strings.IndexByte(text, ' ')
-		if end >= 0 && strings.HasPrefix(text[end:], after) {
-			b.WriteString("sm")
-			text = text[end:]
-		}
-	}
 }
