@@ -65,15 +65,8 @@ func plantCanaries(r *rig, n int) (secrets []string) {
 		`{"type":"assistant","message":{"model":"claude-haiku-4-5","usage":{"input_tokens":9}}}`,
 	)
 	// Left alone, which is logged.
-	if err := os.Mkdir(filepath.Join(folder, uuid(10*n+2)+".jsonl"), 0o700); err != nil {
-		r.t.Fatal(err)
-	}
-	if err := syscall.Mkfifo(
-		filepath.Join(folder, uuid(10*n+3)+".jsonl"),
-		0o600,
-	); err != nil {
-		r.t.Fatal(err)
-	}
+	noErrors(r.t, os.Mkdir(filepath.Join(folder, uuid(10*n+2)+".jsonl"), 0o700))
+	noErrors(r.t, syscall.Mkfifo(filepath.Join(folder, uuid(10*n+3)+".jsonl"), 0o600))
 	r.client(
 		4711+n,
 		id,

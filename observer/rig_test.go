@@ -3,7 +3,6 @@ package observer
 import (
 	"bytes"
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"log/slog"
@@ -45,9 +44,7 @@ func newRig(t testing.TB) *rig {
 		"/tmp",
 		"sm",
 	) // those of t.TempDir are too long for a socket on macOS
-	if err != nil {
-		t.Fatal(err)
-	}
+	noErrors(t, err)
 	t.Cleanup(func() { _ = os.RemoveAll(dir) })
 	r := &rig{
 		t:        t,
@@ -92,9 +89,7 @@ func newRig(t testing.TB) *rig {
 func (r *rig) start() *rig {
 	r.t.Helper()
 	app, err := New(r.t.Context(), r.o)
-	if err != nil {
-		r.t.Fatal(err)
-	}
+	noErrors(r.t, err)
 	r.app = app
 	r.t.Cleanup(func() {
 		if err := app.Stop(context.Background()); err != nil {
@@ -116,9 +111,7 @@ func (r *rig) stop() {
 	r.t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
-	if err := r.app.Stop(ctx); err != nil {
-		r.t.Fatal(err)
-	}
+	noErrors(r.t, r.app.Stop(ctx))
 }
 
 // patience is how long a test waits for what should take milliseconds.
@@ -158,13 +151,9 @@ func (r *rig) write(id string, lines ...string) {
 
 func appendLines(t testing.TB, path string, lines ...string) {
 	t.Helper()
-	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-		t.Fatal(err)
-	}
+	noErrors(t, os.MkdirAll(filepath.Dir(path), 0o700))
 	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o600)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noErrors(t, err)
 	defer f.Close()
 	if _, err := f.WriteString(strings.Join(lines, "\n") + "\n"); err != nil {
 		t.Fatal(err)
@@ -175,9 +164,7 @@ func appendLines(t testing.TB, path string, lines ...string) {
 func (r *rig) client(pid int, id, fields string) {
 	r.t.Helper()
 	path := filepath.Join(r.dir, "sessions", fmt.Sprintf("%d.json", pid))
-	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-		r.t.Fatal(err)
-	}
+	noErrors(r.t, os.MkdirAll(filepath.Dir(path), 0o700))
 	// A running process with a start time that cannot be compared.
 	entry := fmt.Sprintf(
 		`{"pid":%d,"sessionId":%q,"procStart":"test %d"%s}`,
@@ -190,15 +177,11 @@ func (r *rig) client(pid int, id, fields string) {
 		filepath.Dir(path),
 		".new-",
 	) // a client's turn and the test may write at once
-	if err != nil {
-		r.t.Fatal(err)
-	}
+	noErrors(r.t, err)
 	if _, err := f.WriteString(entry); err != nil {
 		r.t.Fatal(err)
 	}
-	if err := errors.Join(f.Close(), os.Rename(f.Name(), path)); err != nil {
-		r.t.Fatal(err)
-	}
+	noErrors(r.t, f.Close(), os.Rename(f.Name(), path))
 }
 
 // tcp is the address of the TCP listener.
@@ -331,7 +314,5 @@ func prompt(at, id, text string) string {
 func (r *rig) age(id string, d time.Duration) {
 	r.t.Helper()
 	at := time.Now().Add(-d)
-	if err := os.Chtimes(r.transcript(id), at, at); err != nil {
-		r.t.Fatal(err)
-	}
+	noErrors(r.t, os.Chtimes(r.transcript(id), at, at))
 }

@@ -19,9 +19,7 @@ func (r *rig) scrape() map[string]float64 {
 		r.t.Fatalf("%d: %s", a.Code, a.Body)
 	}
 	values, err := valuesOf(a.Body)
-	if err != nil {
-		r.t.Fatal(err)
-	}
+	noErrors(r.t, err)
 	return values
 }
 

@@ -13,9 +13,7 @@ import (
 func (r *rig) infos() map[string]map[string]string {
 	r.t.Helper()
 	families, err := parse(r.get("/metrics").Body)
-	if err != nil {
-		r.t.Fatal(err)
-	}
+	noErrors(r.t, err)
 	all := map[string]map[string]string{}
 	for _, m := range families["agent_session_info"].GetMetric() {
 		labels := map[string]string{}

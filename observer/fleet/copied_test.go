@@ -54,9 +54,7 @@ func TestCopyIsNotAtWork(t *testing.T) {
 		}
 		now := created.Add(time.Minute)
 		v, err := f.View(uuid(1), now)
-		if err != nil {
-			t.Fatal(err)
-		}
+		noErrors(t, err)
 		if at := len(f.Activity(now)) == 1; v.Live != test.live || at != test.live {
 			t.Errorf("%s: live %v, at work %v, want %v", test.name, v.Live, at, test.live)
 		}

@@ -14,9 +14,7 @@ import (
 func (s *scenario) said() (list []string) {
 	s.t.Helper()
 	e, err := alerts.New(alerts.Defaults())
-	if err != nil {
-		s.t.Fatal(err)
-	}
+	noErrors(s.t, err)
 	for _, ev := range s.news.Events {
 		for _, act := range e.Step(ev) {
 			if say, ok := act.(alerts.Say); ok {

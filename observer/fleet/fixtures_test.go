@@ -137,9 +137,7 @@ func (p *testFile) gone() transcript.Change {
 func readTestFile(t *testing.T, dir, name string) *testFile {
 	t.Helper()
 	b, err := os.ReadFile(filepath.Join(samples(t, dir), name))
-	if err != nil {
-		t.Fatal(err)
-	}
+	noErrors(t, err)
 	p := newTestFile("/" + filepath.Join(dir, name))
 	for line := range bytes.Lines(b) {
 		p.add(strings.TrimSuffix(string(line), "\n"))
@@ -250,9 +248,7 @@ func (s *store) stored(t *testing.T) (again Stored) {
 	if err == nil {
 		err = json.Unmarshal(b, &again)
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	noErrors(t, err)
 	return again
 }
 
@@ -359,4 +355,11 @@ func permute(order []int, from int, yield func([]int) bool) bool {
 		}
 	}
 	return true
+}
+
+func noErrors(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
 }

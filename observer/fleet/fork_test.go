@@ -29,9 +29,7 @@ func TestForkReadInParts(t *testing.T) {
 		f := settled()
 		for _, path := range paths {
 			text, err := os.ReadFile(path)
-			if err != nil {
-				t.Fatal(err)
-			}
+			noErrors(t, err)
 			name := filepath.Base(path[:len(path)-len(".jsonl")])
 			fold := codex.NewFold(transcript.File{Name: name})
 			for part := range slices.Chunk(slices.Collect(bytes.Lines(text)), size) {
@@ -62,9 +60,7 @@ func readPart(t *testing.T, fold *codex.Fold, path string, lines [][]byte) trans
 	for _, line := range lines {
 		var e transcript.Entry
 		fresh, err := fold.Line(bytes.TrimSuffix(line, []byte("\n")), len(line), &e)
-		if err != nil {
-			t.Fatal(err)
-		}
+		noErrors(t, err)
 		if fresh {
 			c.Entries = append(c.Entries, e)
 		}

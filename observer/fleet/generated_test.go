@@ -70,15 +70,11 @@ func generate(t *testing.T, o transcripttest.Options) (*transcripttest.Truth, []
 	t.Helper()
 	dir := t.TempDir()
 	made, err := transcripttest.Generate(dir, o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noErrors(t, err)
 	var files []*testFile
 	for path := range made.Files {
 		b, err := os.ReadFile(filepath.Join(dir, filepath.FromSlash(path)))
-		if err != nil {
-			t.Fatal(err)
-		}
+		noErrors(t, err)
 		p := newTestFile("/" + path)
 		for line := range bytes.Lines(b) {
 			if whole, ok := strings.CutSuffix(string(line), "\n"); ok {

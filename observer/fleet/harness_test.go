@@ -199,9 +199,7 @@ func ends(pid int) step { return func(s *scenario) { s.dead[pid] = true } }
 func registers(at float64, r Registration) step {
 	return func(s *scenario) {
 		news, err := s.f.Register(r, transcript.InstantOf(second(at)))
-		if err != nil {
-			s.t.Fatal(err)
-		}
+		noErrors(s.t, err)
 		s.news.add(news)
 	}
 }

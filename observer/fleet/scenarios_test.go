@@ -29,9 +29,7 @@ func TestScenarios(t *testing.T) {
 	}
 	for _, path := range paths {
 		text, err := os.ReadFile(path)
-		if err != nil {
-			t.Fatal(err)
-		}
+		noErrors(t, err)
 		cases := strings.Split(string(text), "\n== ")
 		for _, c := range cases[1:] {
 			name, script, _ := strings.Cut(c, "\n")
@@ -372,9 +370,7 @@ func posts(at float64, p map[string]string) step {
 			u.ContextWindowSize = int64(number64(p["window"]))
 		}
 		news, _, err := s.f.Usage(&u, transcript.InstantOf(second(at)))
-		if err != nil {
-			s.t.Fatal(err)
-		}
+		noErrors(s.t, err)
 		s.news.add(news)
 	}
 }
@@ -390,9 +386,7 @@ func (s *scenario) answer(words []string) string {
 	}
 	view := func() View {
 		v, err := s.f.View("em", at)
-		if err != nil {
-			s.t.Fatal(err)
-		}
+		noErrors(s.t, err)
 		return v
 	}
 	switch words[0] {
@@ -447,9 +441,7 @@ func (s *scenario) answer(words []string) string {
 		return fmt.Sprint("output=", c.Tokens.Output, " compactions=", c.Compactions)
 	case "totals": // of session 1
 		v, err := s.f.View(uuid(1), at)
-		if err != nil {
-			s.t.Fatal(err)
-		}
+		noErrors(s.t, err)
 		return fmt.Sprintf("%d turns, peak %d, %d tokens", v.Turns, v.Peak, v.Reading.Tokens)
 	case "path":
 		return s.f.Views(at)[0].Path
@@ -482,9 +474,7 @@ func (s *scenario) answer(words []string) string {
 		return strings.TrimSpace(fmt.Sprint(v.Waits, " ", v.Reason))
 	case "policy": // the size of the context for the engine
 		e, err := alerts.New(alerts.Defaults())
-		if err != nil {
-			s.t.Fatal(err)
-		}
+		noErrors(s.t, err)
 		e.SetClock(at)
 		for _, ev := range s.news.Events {
 			e.Step(ev)
@@ -530,9 +520,7 @@ func (s *scenario) answer(words []string) string {
 		return strings.Join(got, ", ")
 	case "who":
 		v, err := s.f.View(words[1], created)
-		if err != nil {
-			s.t.Fatal(err)
-		}
+		noErrors(s.t, err)
 		return fmt.Sprintf("%s %q %s %d", v.Agent.Label, v.Agent.Name, v.Agent.Pane, v.Agent.PID)
 	case "cost":
 		return fmt.Sprint(s.f.Counters().Cost.USD)

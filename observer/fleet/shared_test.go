@@ -15,12 +15,8 @@ import (
 func readExpected(t *testing.T, dir string, v any) {
 	t.Helper()
 	b, err := os.ReadFile(filepath.Join(samples(t, dir), "expected.json"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := json.Unmarshal(b, v); err != nil {
-		t.Fatal(err)
-	}
+	noErrors(t, err)
+	noErrors(t, json.Unmarshal(b, v))
 }
 
 // inAllOrders finds the files in each order, checks that the result is always the

@@ -40,14 +40,10 @@ func TestReleased(t *testing.T) {
 			}
 			golden := strings.TrimSuffix(file, ".db.gz") + ".golden"
 			if *update {
-				if err := os.WriteFile(golden, []byte(got), 0o600); err != nil {
-					t.Fatal(err)
-				}
+				noErrors(t, os.WriteFile(golden, []byte(got), 0o600))
 			}
 			want, err := os.ReadFile(golden)
-			if err != nil {
-				t.Fatal(err)
-			}
+			noErrors(t, err)
 			if diff := cmp.Diff(
 				strings.Split(string(want), "\n"),
 				strings.Split(got, "\n"),
@@ -62,26 +58,16 @@ func TestReleased(t *testing.T) {
 func released(t *testing.T, file string, log *slog.Logger) *state.Store {
 	t.Helper()
 	f, err := os.Open(file)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noErrors(t, err)
 	defer f.Close()
 	z, err := gzip.NewReader(f)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noErrors(t, err)
 	data, err := io.ReadAll(z)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noErrors(t, err)
 	dir := t.TempDir()
-	if err := os.WriteFile(filepath.Join(dir, state.FileName), data, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	noErrors(t, os.WriteFile(filepath.Join(dir, state.FileName), data, 0o600))
 	store, err := state.Open(dir, log, time.Now())
-	if err != nil {
-		t.Fatal(err)
-	}
+	noErrors(t, err)
 	t.Cleanup(func() { _ = store.Close() })
 	return store
 }
@@ -90,9 +76,7 @@ func released(t *testing.T, file string, log *slog.Logger) *state.Store {
 func summary(t *testing.T, s *state.Store) string {
 	t.Helper()
 	stored, err := s.Load()
-	if err != nil {
-		t.Fatal(err)
-	}
+	noErrors(t, err)
 	var b strings.Builder
 	fmt.Fprintf(
 		&b,
@@ -111,9 +95,7 @@ func summary(t *testing.T, s *state.Store) string {
 		fmt.Fprintf(&b, "value %q, %d bytes\n", v.Name, len(v.Data))
 		return nil
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	noErrors(t, err)
 	return b.String()
 }
 
@@ -121,9 +103,7 @@ func summary(t *testing.T, s *state.Store) string {
 func contents(t *testing.T, s *state.Store) string {
 	t.Helper()
 	k, err := Load(s)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noErrors(t, err)
 	var b strings.Builder
 	for _, a := range k.Agents {
 		fmt.Fprintf(&b, "agent %s\n", a.ID)
@@ -132,9 +112,7 @@ func contents(t *testing.T, s *state.Store) string {
 		fmt.Fprintf(&b, "message to %s: %s\n", m.To, m.Text)
 	}
 	engine, err := json.Marshal(k.Engine)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noErrors(t, err)
 	fmt.Fprintf(
 		&b,
 		"a reminder to report: %v\n",
@@ -159,9 +137,7 @@ func TestAutoCompact(t *testing.T) {
 		IdleMin: "7",
 	}
 	var k Persisted
-	if err := k.read(state.Value{Name: agentValues + "web", Data: []byte("{" + data + "}")}); err != nil {
-		t.Fatal(err)
-	}
+	noErrors(t, k.read(state.Value{Name: agentValues + "web", Data: []byte("{" + data + "}")}))
 	if diff := cmp.Diff(want, k.Agents[0].AutoCompact); diff != "" {
 		t.Errorf("read (-want +got):\n%s", diff)
 	}
@@ -169,5 +145,12 @@ func TestAutoCompact(t *testing.T) {
 	b.put("web", stored(&k.Agents[0]))
 	if got := string(b.Values[0].Data); !strings.Contains(got, data) {
 		t.Errorf("stored %s, want in it %s", got, data)
+	}
+}
+
+func noErrors(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
 	}
 }

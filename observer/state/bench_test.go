@@ -21,17 +21,13 @@ const (
 func benchOpen(b *testing.B, dir string) *Store {
 	b.Helper()
 	s, err := Open(dir, quiet(), time.Unix(1_800_000_000, 0))
-	if err != nil {
-		b.Fatal(err)
-	}
+	noErrors(b, err)
 	return s
 }
 
 func benchSave(b *testing.B, s *Store, d fleet.Delta) {
 	b.Helper()
-	if err := s.Save(d); err != nil {
-		b.Fatal(err)
-	}
+	noErrors(b, s.Save(d))
 }
 
 // randomClaims spread over the sessions as messages do.
@@ -49,9 +45,7 @@ func randomClaims(r *rand.Rand, n, sessions int) []fleet.Claim {
 func fileSize(b *testing.B, dir string) float64 {
 	b.Helper()
 	info, err := os.Stat(filepath.Join(dir, FileName))
-	if err != nil {
-		b.Fatal(err)
-	}
+	noErrors(b, err)
 	return float64(info.Size())
 }
 

@@ -75,9 +75,7 @@ func TestStoredSurvives(t *testing.T) {
 	}
 	dir := t.TempDir()
 	s, err := Open(dir, quiet(), want.Created)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noErrors(t, err)
 	want.Agents = nil // they are values, which the observer writes
 	mustSave(t, s, fleet.Delta{
 		Settled:  want.Settled,
@@ -107,25 +105,17 @@ func TestStoredNames(t *testing.T) {
 		filled[tally.Counters](t),
 	} {
 		data, err := encoding.Marshal(v)
-		if err != nil {
-			t.Fatal(err)
-		}
+		noErrors(t, err)
 		var fields any
-		if err := cbor.Unmarshal(data, &fields); err != nil {
-			t.Fatal(err)
-		}
+		noErrors(t, cbor.Unmarshal(data, &fields))
 		fmt.Fprintf(&all, "%T%s\n", v, names(fields))
 	}
 	const golden = "testdata/fields.golden"
 	if os.Getenv("SM_UPDATE") != "" {
-		if err := os.WriteFile(golden, []byte(all.String()), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		noErrors(t, os.WriteFile(golden, []byte(all.String()), 0o600))
 	}
 	want, err := os.ReadFile(golden)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noErrors(t, err)
 	if d := cmp.Diff(strings.Fields(string(want)), strings.Fields(all.String())); d != "" {
 		t.Errorf("(-want +got):\n%s", d)
 	}

@@ -57,9 +57,7 @@ func sampleState(t *testing.T) (image []byte, content fleet.Stored, messages map
 	}
 	s.Close()
 	image, err := os.ReadFile(filepath.Join(dir, FileName))
-	if err != nil {
-		t.Fatal(err)
-	}
+	noErrors(t, err)
 	return image[:usedBytes(t, image)], content, messages
 }
 
@@ -85,23 +83,14 @@ func usedBytes(t *testing.T, image []byte) int {
 // plant makes a state directory with that file in it.
 func plant(t *testing.T, dir string, image []byte) {
 	t.Helper()
-	if err := os.RemoveAll(dir); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.Mkdir(dir, 0o700); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(filepath.Join(dir, FileName), image, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	noErrors(t, os.RemoveAll(dir), os.Mkdir(dir, 0o700))
+	noErrors(t, os.WriteFile(filepath.Join(dir, FileName), image, 0o600))
 }
 
 func setAsideFiles(t *testing.T, dir string) []string {
 	t.Helper()
 	names, err := filepath.Glob(filepath.Join(dir, FileName+".damaged-*"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	noErrors(t, err)
 	return names
 }
 
@@ -133,9 +122,7 @@ func TestDamagedFileIsSetAside(t *testing.T) {
 			plant(t, dir, damaged)
 			var log bytes.Buffer
 			s, err := Open(dir, slog.New(slog.NewTextHandler(&log, nil)), testNow())
-			if err != nil {
-				t.Fatal(err)
-			}
+			noErrors(t, err)
 			defer s.Close()
 			if d := sameStored(fleet.Stored{Created: testNow()}, mustLoad(t, s)); d != "" {
 				t.Errorf("(-want +got):\n%s", d)
@@ -182,9 +169,7 @@ func TestDamagedRecordIsDropped(t *testing.T) {
 	plant(t, dir, image)
 	var log bytes.Buffer
 	s, err := Open(dir, slog.New(slog.NewTextHandler(&log, nil)), testNow())
-	if err != nil {
-		t.Fatal(err)
-	}
+	noErrors(t, err)
 	for range 3 {
 		if d := sameStored(want, mustLoad(t, s)); d != "" {
 			t.Errorf("(-want +got):\n%s", d)
@@ -223,12 +208,7 @@ func TestFileIsCutWhileOpen(t *testing.T) {
 		d, v := stepDelta(n)
 		mustSave(t, s, d, v)
 	}
-	if err := os.Truncate(
-		filepath.Join(dir, FileName),
-		int64(2*os.Getpagesize()),
-	); err != nil {
-		t.Fatal(err)
-	}
+	noErrors(t, os.Truncate(filepath.Join(dir, FileName), int64(2*os.Getpagesize())))
 	d, v := stepDelta(40)
 	for range 3 {
 		if err := s.Save(
@@ -264,15 +244,11 @@ func TestNewerVersionIsRefused(t *testing.T) {
 		}
 		return errors.Join(err, w.tx.DeleteBucket([]byte(sessionsBucket)))
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	noErrors(t, err)
 	s.Close()
 	path := filepath.Join(dir, FileName)
 	before, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noErrors(t, err)
 	info, _ := os.Stat(path)
 	testOpenError(t, dir, "state file has version 3 and this sm supports 2")
 	after, err := os.ReadFile(path)

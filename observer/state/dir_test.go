@@ -107,14 +107,10 @@ func TestDirectoryLayouts(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			parent := filepath.Join(t.TempDir(), "state")
 			if c.name != "below a file" && c.name != "nothing" {
-				if err := os.Mkdir(parent, 0o700); err != nil {
-					t.Fatal(err)
-				}
+				noErrors(t, os.Mkdir(parent, 0o700))
 			}
 			dir := filepath.Join(parent, "sm")
-			if err := c.layout(dir); err != nil {
-				t.Fatal(err)
-			}
+			noErrors(t, c.layout(dir))
 			testOpenError(t, dir, c.want)
 		})
 	}
@@ -141,9 +137,7 @@ func TestForeignDirectory(t *testing.T) {
 		t.Skip("needs root, to give a directory away")
 	}
 	dir := t.TempDir()
-	if err := os.Chown(dir, 12345, -1); err != nil {
-		t.Fatal(err)
-	}
+	noErrors(t, os.Chown(dir, 12345, -1))
 	testOpenError(t, dir, "belongs to another user")
 }
 
@@ -152,9 +146,7 @@ func TestFileIsPrivate(t *testing.T) {
 	dir := t.TempDir()
 	mustOpen(t, dir).Close()
 	path := filepath.Join(dir, FileName)
-	if err := os.Chmod(path, 0o644); err != nil {
-		t.Fatal(err)
-	}
+	noErrors(t, os.Chmod(path, 0o644))
 	mustOpen(t, dir)
 	info, err := os.Stat(path)
 	if err != nil || info.Mode().Perm() != 0o600 {

@@ -145,9 +145,7 @@ func TestImportRefuses(t *testing.T) {
 	dir := t.TempDir()
 	s := mustOpen(t, dir)
 	want := mustLoad(t, s)
-	if err := s.Close(); err != nil {
-		t.Fatal(err)
-	}
+	noErrors(t, s.Close())
 	if _, err := Import(
 		dir,
 		bytes.NewReader(text),
@@ -182,9 +180,7 @@ func TestExportOfNoState(t *testing.T) {
 	}
 	bad := []byte(strings.Repeat("damaged ", 1000))
 	path := filepath.Join(dir, FileName)
-	if err := os.WriteFile(path, bad, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	noErrors(t, os.WriteFile(path, bad, 0o600))
 	if _, err := ExportFile(dir, "", io.Discard, quiet(), testNow()); err == nil {
 		t.Error("a damaged state is taken")
 	}

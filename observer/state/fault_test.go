@@ -127,9 +127,7 @@ func TestReadOnlyDirectory(t *testing.T) {
 		t.Skip("root writes everywhere")
 	}
 	dir := t.TempDir()
-	if err := os.Chmod(dir, 0o500); err != nil {
-		t.Fatal(err)
-	}
+	noErrors(t, os.Chmod(dir, 0o500))
 	testOpenError(t, dir, "permission denied")
 }
 
@@ -242,9 +240,7 @@ func TestKillAtCalls(t *testing.T) {
 func testSteps(t *testing.T, dir string, least, most int) {
 	t.Helper()
 	s, n, err := openSteps(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noErrors(t, err)
 	defer s.Close()
 	if n < least || n > most {
 		t.Errorf("%d steps are stored, want %d to %d", n, least, most)

@@ -15,10 +15,7 @@ func TestKills(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes long; the run without the race detector has it")
 	}
-	kills := 200
-	if testing.Short() {
-		kills = 20
-	}
+	const kills = 200
 	dir := filepath.Join(t.TempDir(), "sm")
 	unsaid := 0 // kills between the commit and the word of it
 	for kill := range kills {
@@ -50,12 +47,8 @@ func killOnce(t *testing.T, dir string) int {
 	t.Helper()
 	cmd := childCommand(t, nil, "save", dir)
 	out, err := cmd.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	noErrors(t, err)
+	noErrors(t, cmd.Start())
 	acked := -1
 	words := rand.IntN(8)
 	after := rand.N(4 * time.Millisecond)

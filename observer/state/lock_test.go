@@ -37,13 +37,7 @@ func TestDeadHolder(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			dir := t.TempDir()
-			if err := os.WriteFile(
-				filepath.Join(dir, lockName),
-				[]byte(content),
-				0o600,
-			); err != nil {
-				t.Fatal(err)
-			}
+			noErrors(t, os.WriteFile(filepath.Join(dir, lockName), []byte(content), 0o600))
 			s := mustOpen(t, dir)
 			_, err := Open(dir, quiet(), testNow())
 			if err == nil ||
@@ -59,13 +53,9 @@ func TestDeadHolder(t *testing.T) {
 func TestNamelessHolder(t *testing.T) {
 	dir := t.TempDir()
 	f, err := os.Create(filepath.Join(dir, lockName))
-	if err != nil {
-		t.Fatal(err)
-	}
+	noErrors(t, err)
 	defer f.Close()
-	if err := flock(f); err != nil {
-		t.Fatal(err)
-	}
+	noErrors(t, flock(f))
 	_, err = Open(dir, quiet(), testNow())
 	want := fmt.Sprintf(
 		"state directory %s is in use by another observer; stop it, or choose another with --state",
@@ -84,9 +74,7 @@ func TestCheckNames(t *testing.T) {
 		want := ""
 		if name != "" {
 			want = filepath.Join(dir, name) + " was removed or replaced; restart the observer"
-			if err := os.Remove(filepath.Join(dir, name)); err != nil {
-				t.Fatal(err)
-			}
+			noErrors(t, os.Remove(filepath.Join(dir, name)))
 		}
 		got := ""
 		if err := s.CheckNames(); err != nil {

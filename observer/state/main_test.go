@@ -41,9 +41,7 @@ func TestMain(m *testing.M) {
 func childCommand(t *testing.T, before []string, role string, args ...string) *exec.Cmd {
 	t.Helper()
 	self, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
+	noErrors(t, err)
 	argv := append(append(before, self), args...)
 	cmd := exec.Command(argv[0], argv[1:]...)
 	cmd.Env = append(os.Environ(), childRole+"="+role)

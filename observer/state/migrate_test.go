@@ -18,18 +18,12 @@ import (
 func schema1(tb testing.TB, name string) []byte {
 	tb.Helper()
 	f, err := os.Open(filepath.Join("testdata", "schema1", name))
-	if err != nil {
-		tb.Fatal(err)
-	}
+	noErrors(tb, err)
 	defer f.Close()
 	z, err := gzip.NewReader(f)
-	if err != nil {
-		tb.Fatal(err)
-	}
+	noErrors(tb, err)
 	data, err := io.ReadAll(z)
-	if err != nil {
-		tb.Fatal(err)
-	}
+	noErrors(tb, err)
 	return data
 }
 
@@ -40,9 +34,7 @@ func TestMigration(t *testing.T) {
 		Stored   fleet.Stored
 		Messages []fleet.Claim
 	}
-	if err := json.Unmarshal(schema1(t, "state.json.gz"), &want); err != nil {
-		t.Fatal(err)
-	}
+	noErrors(t, json.Unmarshal(schema1(t, "state.json.gz"), &want))
 	messages := map[transcript.Key]transcript.Key{}
 	learn(messages, want.Messages)
 

@@ -20,9 +20,7 @@ func TestRelease(t *testing.T) {
 	mustSave(t, s, manyRecords())
 	before := mustLoad(t, s)
 	held := residentFile(t)
-	if err := s.Release(); err != nil {
-		t.Fatal(err)
-	}
+	noErrors(t, s.Release())
 	if now := residentFile(t); held > 0 && now >= held {
 		t.Errorf("%d KB of files stay in memory, there were %d", now, held)
 	}
@@ -39,9 +37,7 @@ func TestRelease(t *testing.T) {
 			d,
 		)
 	}
-	if err := s.Close(); err != nil {
-		t.Fatal(err)
-	}
+	noErrors(t, s.Close())
 	if err := s.Release(); err == nil {
 		t.Error("a closed state has pages")
 	}

@@ -32,7 +32,5 @@ func TestOwnerWhileSaving(t *testing.T) {
 		t.Errorf("owner %v %v, want %v", got, ok, owner)
 	}
 	close(asked)
-	if err := <-saved; err != nil {
-		t.Fatal(err)
-	}
+	noErrors(t, <-saved)
 }

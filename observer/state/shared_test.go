@@ -2,6 +2,7 @@ package state
 
 import (
 	gocmp "cmp"
+	"errors"
 	"fmt"
 	"log/slog"
 	"reflect"
@@ -122,9 +123,7 @@ func sorted(s fleet.Stored) fleet.Stored {
 func mustOpen(t *testing.T, dir string) *Store {
 	t.Helper()
 	s, err := Open(dir, quiet(), testNow())
-	if err != nil {
-		t.Fatal(err)
-	}
+	noErrors(t, err)
 	t.Cleanup(func() { s.Close() })
 	return s
 }
@@ -132,17 +131,13 @@ func mustOpen(t *testing.T, dir string) *Store {
 func mustLoad(t *testing.T, s *Store) fleet.Stored {
 	t.Helper()
 	stored, err := s.Load()
-	if err != nil {
-		t.Fatal(err)
-	}
+	noErrors(t, err)
 	return stored
 }
 
 func mustSave(t *testing.T, s *Store, d fleet.Delta, values ...Value) {
 	t.Helper()
-	if err := s.Save(d, values...); err != nil {
-		t.Fatal(err)
-	}
+	noErrors(t, s.Save(d, values...))
 }
 
 // updateLocked commits a transaction as Save does.
@@ -179,5 +174,13 @@ func testOwners(t *testing.T, s *Store, model map[transcript.Key]transcript.Key)
 				t.Fatalf("%016x, next to %016x, belongs to %x; want nobody", near, k, owner)
 			}
 		}
+	}
+}
+
+// noErrors fails the test by the errors that there are.
+func noErrors(t testing.TB, errs ...error) {
+	t.Helper()
+	if err := errors.Join(errs...); err != nil {
+		t.Fatal(err)
 	}
 }

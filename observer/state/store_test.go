@@ -2,7 +2,6 @@ package state
 
 import (
 	"bytes"
-	"errors"
 	"testing"
 	"time"
 
@@ -50,15 +49,11 @@ func TestLife(t *testing.T) {
 	if d := sameStored(want, mustLoad(t, s)); d != "" {
 		t.Errorf("in the same run (-want +got):\n%s", d)
 	}
-	if err := errors.Join(s.Close(), s.Close()); err != nil {
-		t.Fatal(err)
-	}
+	noErrors(t, s.Close(), s.Close())
 
 	// Another run, later: when the state was made stays.
 	s, err := Open(dir, quiet(), testNow().Add(time.Hour))
-	if err != nil {
-		t.Fatal(err)
-	}
+	noErrors(t, err)
 	defer s.Close()
 	if d := sameStored(want, mustLoad(t, s)); d != "" {
 		t.Errorf("in the next run (-want +got):\n%s", d)
@@ -79,9 +74,7 @@ func valuesOf(s *Store) (all []Value, err error) {
 func testValues(t *testing.T, s *Store, want ...Value) {
 	t.Helper()
 	got, err := valuesOf(s)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noErrors(t, err)
 	if d := cmp.Diff(want, got); d != "" {
 		t.Errorf("values (-want +got):\n%s", d)
 	}

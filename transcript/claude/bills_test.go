@@ -56,9 +56,7 @@ func TestBillsOfFiles(t *testing.T) {
 		}
 		for _, name := range names {
 			text, err := os.ReadFile(name)
-			if err != nil {
-				t.Fatal(err)
-			}
+			noErrors(t, err)
 			list, _ := billsOf(t, text, strings.TrimSuffix(filepath.Base(name), ".jsonl"))
 			for _, b := range list {
 				fmt.Fprintf(&got, "%s\n  %s\n", name, lineOf(b))
@@ -205,9 +203,7 @@ func naiveBills(t *testing.T, lines []byte) (list [][4]int) {
 	replies := map[transcript.Key]bool{}
 	for line := range bytes.Lines(lines) {
 		var e transcript.Entry
-		if err := Scan(line, &e); err != nil {
-			t.Fatal(err)
-		}
+		noErrors(t, Scan(line, &e))
 		if seen[e.UUID] && e.UUID != 0 {
 			continue
 		}

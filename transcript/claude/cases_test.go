@@ -17,9 +17,7 @@ func TestCases(t *testing.T) {
 	t.Parallel()
 	const name = "testdata/cases.txt"
 	text, err := os.ReadFile(name)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noErrors(t, err)
 	var got strings.Builder
 	for one := range strings.SplitSeq(strings.TrimSpace(string(text)), "\n\n") {
 		heading, lines, _ := strings.Cut(one, "\n")

@@ -142,9 +142,7 @@ func history(t *testing.T) []string {
 		),
 	}
 	b, err := os.ReadFile("testdata/records.jsonl")
-	if err != nil {
-		t.Fatal(err)
-	}
+	noErrors(t, err)
 	lines = append(lines, strings.Split(strings.TrimSpace(string(b)), "\n")...)
 	return append(lines, reading("r5", at(50), 800))
 }

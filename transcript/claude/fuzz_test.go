@@ -84,9 +84,7 @@ func records(t testing.TB) [][]byte {
 	var all [][]byte
 	for _, name := range files {
 		b, err := os.ReadFile(name)
-		if err != nil {
-			t.Fatal(err)
-		}
+		noErrors(t, err)
 		for line := range bytes.Lines(b) {
 			if line = bytes.TrimSuffix(line, []byte{'\n'}); len(line) < 8<<10 {
 				all = append(all, line)

@@ -16,9 +16,7 @@ import (
 func TestHeardTextIsItsOwn(t *testing.T) {
 	line := []byte(prompted("a", `"[sm 7] time to write"`))
 	var e transcript.Entry
-	if err := Scan(line, &e); err != nil {
-		t.Fatal(err)
-	}
+	noErrors(t, Scan(line, &e))
 	clear(line)
 	if e.Text != "[sm 7] time to write" {
 		t.Errorf("now %q", e.Text)
@@ -79,9 +77,7 @@ func TestHeardLongTexts(t *testing.T) {
 		}
 		content := "[" + strings.Join(all, ",") + "]"
 		var list, own []string
-		if err := json.Unmarshal([]byte(content), &list); err != nil {
-			t.Fatal(err)
-		}
+		noErrors(t, json.Unmarshal([]byte(content), &list))
 		for _, s := range list {
 			if wording.IsOurs([]byte(s)) {
 				own = append(own, s)

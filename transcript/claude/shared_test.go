@@ -19,9 +19,7 @@ import (
 func foldFile(t *testing.T, path string) transcript.Session {
 	t.Helper()
 	b, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noErrors(t, err)
 	return foldBytes(b, filepath.Base(path))
 }
 
@@ -42,12 +40,8 @@ func foldBytes(b []byte, name string) transcript.Session {
 func readJSON(t *testing.T, path string, v any) {
 	t.Helper()
 	b, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := json.Unmarshal(b, v); err != nil {
-		t.Fatal(err)
-	}
+	noErrors(t, err)
+	noErrors(t, json.Unmarshal(b, v))
 }
 
 // figures is the expected figures of a transcript.
@@ -179,9 +173,7 @@ func TestContextAtEachLine(t *testing.T) {
 		}
 		for _, name := range files {
 			data, err := os.ReadFile(name)
-			if err != nil {
-				t.Fatal(err)
-			}
+			noErrors(t, err)
 			fmt.Fprintln(&got, name)
 			f := NewFold(filepath.Base(name), false)
 			last := ""
@@ -207,15 +199,18 @@ func TestContextAtEachLine(t *testing.T) {
 func checkGolden(t *testing.T, name, got string) {
 	t.Helper()
 	if *update {
-		if err := os.WriteFile(name, []byte(got), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		noErrors(t, os.WriteFile(name, []byte(got), 0o600))
 	}
 	want, err := os.ReadFile(name)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noErrors(t, err)
 	if d := cmp.Diff(string(want), got); d != "" {
 		t.Errorf("%s (-want +got):\n%s", name, d)
+	}
+}
+
+func noErrors(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
 	}
 }

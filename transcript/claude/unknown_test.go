@@ -23,9 +23,7 @@ func TestKnownNames(t *testing.T) {
 		for _, path := range paths {
 			f := NewFold("x", false)
 			text, err := os.ReadFile(path)
-			if err != nil {
-				t.Fatal(err)
-			}
+			noErrors(t, err)
 			for line := range bytes.Lines(text) {
 				f.Line(line, len(line)+1, &transcript.Entry{})
 			}

@@ -27,9 +27,7 @@ func TestCases(t *testing.T) {
 	t.Parallel()
 	const name = "testdata/cases.txt"
 	text, err := os.ReadFile(name)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noErrors(t, err)
 	var got strings.Builder
 	for one := range strings.SplitSeq(strings.TrimSpace(string(text)), "\n\n") {
 		heading, lines, _ := strings.Cut(one, "\n")
@@ -63,9 +61,7 @@ func TestCases(t *testing.T) {
 		writeSum(&got, f)
 	}
 	if *update {
-		if err := os.WriteFile(name, []byte(got.String()), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		noErrors(t, os.WriteFile(name, []byte(got.String()), 0o600))
 		return
 	}
 	if d := cmp.Diff(string(text), got.String()); d != "" {
@@ -99,4 +95,11 @@ func writeSum(got *strings.Builder, f *Fold) {
 		fmt.Fprintf(got, "= bill %+v\n", b)
 	}
 	fmt.Fprintf(got, "= %d keys, %d prompts\n\n", len(news.Worked.Keys), len(news.Worked.Prompts))
+}
+
+func noErrors(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
 }

@@ -74,15 +74,11 @@ func TestContent(t *testing.T) {
 	}
 	text := all.String()
 	z, err := zstd.NewWriter(nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noErrors(t, err)
 	path := filepath.Join(dir, "x.jsonl.zst")
 	write := func(b []byte) {
 		t.Helper()
-		if err := os.WriteFile(path, b, 0o600); err != nil {
-			t.Fatal(err)
-		}
+		noErrors(t, os.WriteFile(path, b, 0o600))
 	}
 	packed := z.EncodeAll([]byte(text), nil)
 	for _, b := range [][]byte{packed, []byte(text), {}, []byte("{}")} {
@@ -112,9 +108,7 @@ func TestContent(t *testing.T) {
 func TestContentCancelled(t *testing.T) {
 	t.Parallel()
 	z, err := zstd.NewWriter(nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noErrors(t, err)
 	packed := bytes.Repeat(z.EncodeAll(make([]byte, 1<<10), nil), 10_000)
 	ctx, cancel := context.WithCancel(t.Context())
 	text := content(ctx, "x.jsonl", bytes.NewReader(packed), int64(len(packed)))

@@ -74,15 +74,11 @@ func records(t testing.TB) (all [][]byte) {
 	seen := map[string]int{}
 	for _, name := range files {
 		b, err := os.ReadFile(name)
-		if err != nil {
-			t.Fatal(err)
-		}
+		noErrors(t, err)
 		for line := range bytes.Lines(b) {
 			line = bytes.TrimSuffix(line, []byte{'\n'})
 			r, err := oracle(line)
-			if err != nil {
-				t.Fatal(err)
-			}
+			noErrors(t, err)
 			kind := objectOf(line).text("type") + objectOf(objectOf(line)["payload"]).text("type")
 			if seen[kind]++; len(line) < 4<<10 &&
 				(r.kind != other && seen[kind] < 25 || seen[kind] < 4) {

@@ -51,13 +51,9 @@ func eachThread(t *testing.T, do func(t *testing.T, dir string, s thread)) {
 	}
 	for _, name := range files {
 		b, err := os.ReadFile(name)
-		if err != nil {
-			t.Fatal(err)
-		}
+		noErrors(t, err)
 		var s scenario
-		if err := json.Unmarshal(b, &s); err != nil {
-			t.Fatal(err)
-		}
+		noErrors(t, json.Unmarshal(b, &s))
 		dir := filepath.Dir(name)
 		for _, th := range s.Threads {
 			t.Run(filepath.Base(dir)+"/"+th.ID[9:18], func(t *testing.T) { do(t, dir, th) })
@@ -69,22 +65,16 @@ func eachThread(t *testing.T, do func(t *testing.T, dir string, s thread)) {
 func linesOf(t testing.TB, path string) []byte {
 	t.Helper()
 	f, err := os.Open(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noErrors(t, err)
 	defer f.Close()
 	info, err := f.Stat()
-	if err != nil {
-		t.Fatal(err)
-	}
+	noErrors(t, err)
 	var r io.Reader = f
 	if text := content(t.Context(), path, f, info.Size()); text != nil {
 		r = io.NewSectionReader(text, 0, text.Size())
 	}
 	b, err := io.ReadAll(r)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noErrors(t, err)
 	return b
 }
 

@@ -24,9 +24,7 @@ func TestClients(t *testing.T) {
 	path := filepath.Join(dir, fmt.Sprint(pid, ".json"))
 	put := func(text string) {
 		t.Helper()
-		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		noErrors(t, os.WriteFile(path, []byte(text), 0o600))
 	}
 	entry := func(status, start string) string {
 		return fmt.Sprintf(
@@ -49,9 +47,7 @@ func TestClients(t *testing.T) {
 	busy := transcript.Client{PID: pid, SessionID: idA, Status: "busy"}
 	r.start() // before the client has ever run
 	defer r.stop()
-	if err := os.MkdirAll(dir, 0o700); err != nil {
-		t.Fatal(err)
-	}
+	noErrors(t, os.MkdirAll(dir, 0o700))
 	put(entry("idle", ""))
 	want("an entry", idle)
 	put(entry("busy", "")[:30])
@@ -61,8 +57,6 @@ func TestClients(t *testing.T) {
 	want("another process under the same pid")
 	put(entry("idle", ""))
 	want("the first again", idle)
-	if err := os.Remove(path); err != nil {
-		t.Fatal(err)
-	}
+	noErrors(t, os.Remove(path))
 	want("removed")
 }

@@ -29,9 +29,7 @@ func unprivileged(t *testing.T) {
 
 func (r *rig) chmod(path string, mode os.FileMode) {
 	r.t.Helper()
-	if err := os.Chmod(path, mode); err != nil {
-		r.t.Fatal(err)
-	}
+	r.must(os.Chmod(path, mode))
 }
 
 // logged wants exactly these lines, in any order, without time and level.
@@ -124,9 +122,7 @@ func TestDeniedWhileLive(t *testing.T) {
 		r.settle("append")
 		r.idle(startGrace + 100*time.Millisecond)
 		writer, err := os.OpenFile(file, os.O_WRONLY|os.O_APPEND, 0)
-		if err != nil {
-			t.Fatal(err)
-		}
+		noErrors(t, err)
 		defer writer.Close()
 		write := func(n int) {
 			if _, err := writer.WriteString(reply(n, 100)); err != nil {

@@ -64,9 +64,7 @@ func newRig(t *testing.T) *rig {
 		whole:  map[string]int{},
 		format: claude.Format(),
 	}
-	if err := os.MkdirAll(r.root, 0o700); err != nil {
-		t.Fatal(err)
-	}
+	noErrors(t, os.MkdirAll(r.root, 0o700))
 	r.o = Options{
 		Roots:  Roots(claude.Format(), r.root),
 		Check:  50 * time.Millisecond,
@@ -215,17 +213,13 @@ func (r *rig) path(elem ...string) string {
 
 func (r *rig) write(path, text string, flag int) {
 	r.t.Helper()
-	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-		r.t.Fatal(err)
-	}
+	r.must(os.MkdirAll(filepath.Dir(path), 0o700))
 	file, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|flag, 0o600)
 	if err == nil {
 		_, err = file.WriteString(text)
 		file.Close()
 	}
-	if err != nil {
-		r.t.Fatal(err)
-	}
+	r.must(err)
 }
 
 func (r *rig) append(path, text string) { r.t.Helper(); r.write(path, text, os.O_APPEND) }
@@ -289,9 +283,7 @@ func (r *rig) wrong() string {
 		}
 		return nil
 	})
-	if err != nil {
-		r.t.Fatal(err)
-	}
+	r.must(err)
 	got := map[string]transcript.Session{}
 	for path, c := range r.files {
 		if !broken[path] {
@@ -386,31 +378,20 @@ func TestEvents(t *testing.T) {
 		r.settle("append after that")
 		tmp := r.path("-p", "tmp")
 		r.write(tmp, reply(30, 1)+reply(31, 2), os.O_TRUNC)
-		if err := os.Rename(tmp, a); err != nil {
-			t.Fatal(err)
-		}
+		noErrors(t, os.Rename(tmp, a))
 		r.settle("renamed over")
 		r.append(a, reply(32, 9))
 		r.settle("append after the rename")
 		moved := r.path("-z", idA+".jsonl")
-		if err := os.Mkdir(r.path("-z"), 0o700); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.Rename(a, moved); err != nil {
-			t.Fatal(err)
-		}
+		noErrors(t, os.Mkdir(r.path("-z"), 0o700), os.Rename(a, moved))
 		r.settle("moved")
 		r.append(moved, reply(33, 10))
 		r.settle("append after the move")
-		if err := os.Remove(moved); err != nil {
-			t.Fatal(err)
-		}
+		noErrors(t, os.Remove(moved))
 		r.settle("deleted")
 		r.append(moved, reply(40, 11))
 		r.settle("made again")
-		if err := os.RemoveAll(r.root); err != nil {
-			t.Fatal(err)
-		}
+		noErrors(t, os.RemoveAll(r.root))
 		r.settle("all deleted")
 		r.append(a, reply(50, 12))
 		r.settle("all made again")

@@ -135,9 +135,7 @@ func TestInotifyLimits(t *testing.T) {
 				r.append(path, reply(40+i, 100)[50:])
 				r.until("append", r.right)
 			}
-			if err := os.RemoveAll(r.path("-q")); err != nil {
-				t.Fatal(err)
-			}
+			noErrors(t, os.RemoveAll(r.path("-q")))
 			r.until("a folder removed", r.right)
 			r.stop()
 			want := 1
@@ -171,9 +169,7 @@ func TestNothingLeft(t *testing.T) {
 		}
 		r.settle("appends")
 		r.write(paths[0], reply(1, 1), os.O_TRUNC)
-		if err := os.Remove(paths[1]); err != nil {
-			t.Fatal(err)
-		}
+		noErrors(t, os.Remove(paths[1]))
 		for i := range 10 { // on the way when it ends
 			r.append(paths[2+i%4], reply(200+i, 100))
 		}
@@ -197,11 +193,9 @@ func TestEndsUnheard(t *testing.T) {
 
 	ended, cancel := context.WithCancel(t.Context())
 	cancel()
-	if err := Run(ended, Options{
+	noErrors(t, Run(ended, Options{
 		Roots:  Roots(claude.Format(), r.root),
 		Logger: slog.New(slog.DiscardHandler),
-	}, nil, r.out); err != nil {
-		t.Fatal(err)
-	}
+	}, nil, r.out))
 	goleak.VerifyNone(t, append(tracker(), before)...)
 }

@@ -37,13 +37,9 @@ func TestLastLineChanges(t *testing.T) {
 			if look() || look() {
 				t.Fatal("it is to be read anew before it has changed")
 			}
-			if err := os.WriteFile(p.path, []byte(first+tt.after), 0o600); err != nil {
-				t.Fatal(err)
-			}
+			noErrors(t, os.WriteFile(p.path, []byte(first+tt.after), 0o600))
 			later := time.Now().Add(time.Millisecond)
-			if err := os.Chtimes(p.path, later, later); err != nil {
-				t.Fatal(err)
-			}
+			noErrors(t, os.Chtimes(p.path, later, later))
 			reread := look()
 			if n := l.fold.Sum().Messages; reread != tt.reread || !reread && n != 2 {
 				t.Errorf("reread %t, %d messages", reread, n)

@@ -14,40 +14,26 @@ import (
 // followed because a client has named it.
 func TestElsewhere(t *testing.T) {
 	dir, err := filepath.EvalSymlinks(t.TempDir())
-	if err != nil {
-		t.Fatal(err)
-	}
+	noErrors(t, err)
 	projects := filepath.Join(dir, "config", "projects")
 	project := filepath.Join(projects, "-home-dev-web")
 	good := filepath.Join(project, idA+".jsonl")
 	put := func(path string) string {
 		t.Helper()
-		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(path, []byte("{}\n"), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		noErrors(t, os.MkdirAll(filepath.Dir(path), 0o700))
+		noErrors(t, os.WriteFile(path, []byte("{}\n"), 0o600))
 		return path
 	}
-	must := func(err error) {
-		t.Helper()
-		if err != nil {
-			t.Fatal(err)
-		}
-	}
 	put(good)
-	must(os.Symlink(good, filepath.Join(project, idB+".jsonl")))
-	must(os.Symlink(filepath.Join(dir, "config"), filepath.Join(dir, "link")))
+	noErrors(t, os.Symlink(good, filepath.Join(project, idB+".jsonl")))
+	noErrors(t, os.Symlink(filepath.Join(dir, "config"), filepath.Join(dir, "link")))
 	foreign := put(filepath.Join(dir, "secret", "-var-lib", idA+".jsonl"))
-	must(os.Symlink(filepath.Dir(foreign), filepath.Join(projects, "-linked")))
+	noErrors(t, os.Symlink(filepath.Dir(foreign), filepath.Join(projects, "-linked")))
 	hard := filepath.Join(projects, "-hard", idA+".jsonl")
 	put(hard)
-	must(os.Remove(hard))
-	must(os.Link(put(filepath.Join(dir, "other")), hard))
+	noErrors(t, os.Remove(hard), os.Link(put(filepath.Join(dir, "other")), hard))
 	pipe := filepath.Join(projects, "-pipe", idA+".jsonl")
-	must(os.MkdirAll(filepath.Dir(pipe), 0o700))
-	must(syscall.Mkfifo(pipe, 0o600))
+	noErrors(t, os.MkdirAll(filepath.Dir(pipe), 0o700), syscall.Mkfifo(pipe, 0o600))
 	for _, tt := range []struct {
 		name, path, session, want string
 	}{

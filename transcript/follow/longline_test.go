@@ -28,9 +28,7 @@ const (
 func longLine(t *testing.T, before, after string) string {
 	path := filepath.Join(t.TempDir(), "line")
 	file, err := os.Create(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noErrors(t, err)
 	defer file.Close()
 	if _, err := file.WriteString(before); err != nil {
 		t.Fatal(err)
@@ -51,25 +49,19 @@ func longLine(t *testing.T, before, after string) string {
 // memory of the process that is measured.
 func copyTo(t *testing.T, from, to string) {
 	src, err := os.Open(from)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noErrors(t, err)
 	defer src.Close()
 	dst, err := os.OpenFile(
 		to,
 		os.O_WRONLY|os.O_CREATE,
 		0o600,
 	) // no O_APPEND: the kernel would refuse
-	if err != nil {
-		t.Fatal(err)
-	}
+	noErrors(t, err)
 	defer dst.Close()
 	if _, err = dst.Seek(0, io.SeekEnd); err == nil {
 		_, err = dst.ReadFrom(src)
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	noErrors(t, err)
 }
 
 // pieces appends a file to another as a slow writer does.
@@ -97,9 +89,7 @@ func pieces(t *testing.T, from, to string) {
 
 func size(t *testing.T, path string) int64 {
 	info, err := os.Stat(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noErrors(t, err)
 	return info.Size()
 }
 
@@ -114,9 +104,7 @@ func status(t *testing.T, name string) int64 {
 		t.Skipf("no %s", name)
 	}
 	kb, err := strconv.ParseInt(string(m[1]), 10, 64)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noErrors(t, err)
 	return kb << 10
 }
 
@@ -263,9 +251,7 @@ func TestLongestLine(t *testing.T) {
 			_, err = file.WriteAt([]byte(text), offset)
 			file.Close()
 		}
-		if err != nil {
-			t.Fatal(err)
-		}
+		noErrors(t, err)
 	}
 	const hole = longest + 1<<20 // takes no place on the disk
 	first := reply(1, 100)

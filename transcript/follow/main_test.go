@@ -85,3 +85,11 @@ func alone(t *testing.T, tries int, attr ...func(*exec.Cmd)) bool {
 	t.Errorf("%v\n%s", err, out)
 	return false
 }
+
+// noErrors fails the test by the errors that there are.
+func noErrors(t testing.TB, errs ...error) {
+	t.Helper()
+	if err := errors.Join(errs...); err != nil {
+		t.Fatal(err)
+	}
+}

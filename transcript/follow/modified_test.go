@@ -18,9 +18,7 @@ func TestModified(t *testing.T) {
 			r.settle("append")
 			r.until("the cursor has the time of the file", func() bool {
 				info, err := os.Stat(a)
-				if err != nil {
-					t.Fatal(err)
-				}
+				noErrors(t, err)
 				c := r.files[a].Cursor
 				return c.Modified == info.ModTime().UnixNano() && c.Size == info.Size()
 			})

@@ -42,7 +42,5 @@ func TestMovedAndRemoved(t *testing.T) {
 
 func (r *rig) must(err error) {
 	r.t.Helper()
-	if err != nil {
-		r.t.Fatal(err)
-	}
+	noErrors(r.t, err)
 }

@@ -18,9 +18,7 @@ import (
 // returns their names; each has to be logged once.
 func oddities(t *testing.T, dir string) (names []string) {
 	t.Helper()
-	if err := os.MkdirAll(dir, 0o700); err != nil {
-		t.Fatal(err)
-	}
+	noErrors(t, os.MkdirAll(dir, 0o700))
 	make := func(name string, how func(path string) error) {
 		if err := how(filepath.Join(dir, name)); err == nil {
 			names = append(names, name)
@@ -170,9 +168,7 @@ func TestLinkedFolders(t *testing.T) {
 		elsewhere := t.TempDir()
 		r.append(filepath.Join(elsewhere, idA+".jsonl"), reply(1, 100))
 		link := func(to string, at ...string) {
-			if err := os.Symlink(to, r.path(at...)); err != nil {
-				t.Fatal(err)
-			}
+			noErrors(t, os.Symlink(to, r.path(at...)))
 		}
 		r.append(r.path("-p", idB+".jsonl"), reply(2, 100))
 		link(elsewhere, "-linked")

@@ -175,18 +175,14 @@ func newReader(t *testing.T, format *transcript.Format, name string, text []byte
 	p.f = &fileReader{Options: o, out: p.out}
 	p.w = &workspace{buf: make([]byte, 4096)} // lines longer than that are long ones
 	p.format = format
-	if err := os.WriteFile(p.path, text, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	noErrors(t, os.WriteFile(p.path, text, 0o600))
 	return p
 }
 
 // read has the worker read the file and returns what it sends.
 func (p *reader) read(from transcript.Cursor, known bool) []transcript.Change {
 	changes, _, err := p.try(from, known)
-	if err != nil {
-		p.t.Fatal(err)
-	}
+	noErrors(p.t, err)
 	return changes
 }
 
@@ -213,9 +209,7 @@ func (p *reader) try(
 // what was wrong.
 func (p *reader) restart(k int, want *restart) string {
 	must := func(err error) {
-		if err != nil {
-			p.t.Fatal(err)
-		}
+		noErrors(p.t, err)
 	}
 	must(os.Truncate(p.path, int64(k)))
 	first := p.read(transcript.Cursor{}, false)

@@ -58,9 +58,7 @@ func TestEveryOffsetOfPacked(t *testing.T) {
 	p := newReader(t, format, filepath.Base(path), text)
 	want, messages := foldedWhole(format, plain)
 	for k := range text {
-		if err := os.WriteFile(p.path, text[:k], 0o600); err != nil {
-			t.Fatal(err)
-		}
+		noErrors(t, os.WriteFile(p.path, text[:k], 0o600))
 		first, cursor, err := p.try(transcript.Cursor{}, false)
 		if len(first) > 1 ||
 			len(first) == 1 &&
@@ -68,9 +66,7 @@ func TestEveryOffsetOfPacked(t *testing.T) {
 			k >= 4 && err == nil {
 			t.Fatalf("cut at byte %d of %d: error %v, %+v", k, len(text), err, first)
 		}
-		if err := os.WriteFile(p.path, text, 0o600); err != nil {
-			t.Fatal(err)
-		}
+		noErrors(t, os.WriteFile(p.path, text, 0o600))
 		second, _, err := p.try(cursor, err == nil)
 		if err != nil {
 			t.Fatalf("complete, after a cut at byte %d: %v", k, err)
@@ -114,9 +110,7 @@ func TestDamagedOnce(t *testing.T) {
 		path := r.path("2026", "11", "20", codexName+packedEnd)
 		r.write(path, text[:len(text)/2], os.O_TRUNC)
 		old := time.Now().Add(-time.Hour)
-		if err := os.Chtimes(path, old, old); err != nil {
-			t.Fatal(err)
-		}
+		noErrors(t, os.Chtimes(path, old, old))
 		r.start()
 		r.idle(3 * time.Second)
 		if n := tries.Load(); n != 1 {
@@ -137,9 +131,7 @@ func TestLargePacked(t *testing.T) {
 	var want int64
 	var file bytes.Buffer
 	z, err := zstd.NewWriter(&file, zstd.WithEncoderConcurrency(1))
-	if err != nil {
-		t.Fatal(err)
-	}
+	noErrors(t, err)
 	write := func(text string) {
 		want += int64(len(text))
 		if _, err := z.Write([]byte(text)); err != nil {
@@ -158,9 +150,7 @@ func TestLargePacked(t *testing.T) {
 		write(long)
 		write(story)
 	}
-	if err := z.Close(); err != nil {
-		t.Fatal(err)
-	}
+	noErrors(t, z.Close())
 
 	p := newReader(t, codex.Format(nil), codexName, file.Bytes())
 	var before, after runtime.MemStats

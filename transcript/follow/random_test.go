@@ -110,13 +110,9 @@ func (m *mischief) run() {
 
 func (m *mischief) clean() {
 	entries, err := os.ReadDir(m.root)
-	if err != nil {
-		m.t.Fatal(err)
-	}
+	m.must(err)
 	for _, e := range entries {
-		if err := os.RemoveAll(filepath.Join(m.root, e.Name())); err != nil {
-			m.t.Fatal(err)
-		}
+		m.must(os.RemoveAll(filepath.Join(m.root, e.Name())))
 	}
 	m.settle("cleaned")
 }
@@ -130,9 +126,7 @@ const packedEnd = ".zst"
 func pack(t *testing.T, text string) string {
 	t.Helper()
 	z, err := zstd.NewWriter(nil, zstd.WithEncoderConcurrency(1))
-	if err != nil {
-		t.Fatal(err)
-	}
+	noErrors(t, err)
 	return string(z.EncodeAll([]byte(text), nil))
 }
 

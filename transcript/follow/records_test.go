@@ -39,9 +39,7 @@ func TestRecords(t *testing.T) {
 		for c := range out {
 			all[filepath.Base(c.Cursor.Path)] = c
 		}
-		if err := <-done; err != nil {
-			t.Fatal(err)
-		}
+		noErrors(t, <-done)
 		return all
 	}
 	var mu sync.Mutex

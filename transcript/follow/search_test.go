@@ -40,9 +40,7 @@ func TestMissingInNewFolder(t *testing.T) {
 	root := t.TempDir()
 	f.index.roots.add(Root{root, claude.Format()}, false)
 	gone := f.index.enter(filepath.Join(root, "-p", idA+".jsonl"), claude.Format())
-	if err := os.Mkdir(filepath.Dir(gone.cursor.Path), 0o700); err != nil {
-		t.Fatal(err)
-	}
+	noErrors(t, os.Mkdir(filepath.Dir(gone.cursor.Path), 0o700))
 	f.appeared(filepath.Dir(gone.cursor.Path), fact{})
 	if !slices.Contains(f.queue, gone) {
 		t.Error("it is not looked after")

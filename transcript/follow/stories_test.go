@@ -74,9 +74,7 @@ func read(t *testing.T, pattern string) (text []byte) {
 	}
 	for _, name := range names {
 		b, err := os.ReadFile(name)
-		if err != nil {
-			t.Fatal(err)
-		}
+		noErrors(t, err)
 		text = append(text, b...)
 	}
 	return text

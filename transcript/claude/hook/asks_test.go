@@ -59,9 +59,7 @@ func TestAsks(t *testing.T) {
 		{"Stop", "permission_prompt", "Claude needs your permission to use Bash", ""},
 	} {
 		p, err := Decode([]byte(`{"hook_event_name":"` + tt.event + `","notification_type":"` + tt.kind + `","message":"` + tt.message + `"}`))
-		if err != nil {
-			t.Fatal(err)
-		}
+		noErrors(t, err)
 		if again, err := Decode(p.Encode()); err != nil || again.Asks() != tt.want {
 			t.Errorf(
 				"%q, %q: after Encode %q, want %q (%v)",

@@ -21,9 +21,7 @@ var update = flag.Bool("update", false, "write the golden files anew")
 func lines(t testing.TB, name string) [][]byte {
 	t.Helper()
 	b, err := os.ReadFile("testdata/" + name)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noErrors(t, err)
 	return slices.Collect(bytes.Lines(b))
 }
 
@@ -31,14 +29,10 @@ func lines(t testing.TB, name string) [][]byte {
 func golden(t *testing.T, name string, got []byte) {
 	t.Helper()
 	if *update {
-		if err := os.WriteFile("testdata/"+name, got, 0o644); err != nil {
-			t.Fatal(err)
-		}
+		noErrors(t, os.WriteFile("testdata/"+name, got, 0o644))
 	}
 	want, err := os.ReadFile("testdata/" + name)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noErrors(t, err)
 	if diff := cmp.Diff(string(want), string(got)); diff != "" {
 		t.Errorf("%s (-want +got):\n%s", name, diff)
 	}
@@ -244,9 +238,7 @@ func TestEncodeFits(t *testing.T) {
 		`","error":"` + big + `","message":"` + big +
 		`","tool_response":{"stdout":"` + big + `"},"tool_input":{"content":"` + big + `","file_path":"/a","list":[1, 2]},"sm":{"tmux":"` + path + `"}}`
 	p, err := Decode([]byte(hostile))
-	if err != nil {
-		t.Fatal(err)
-	}
+	noErrors(t, err)
 	if want := `{"file_path":"/a","list":[1,2]}`; string(p.ToolInput) != want {
 		t.Errorf("tool_input %s, want %s", p.ToolInput, want)
 	}
@@ -379,9 +371,7 @@ func TestClip(t *testing.T) {
 			Context string `json:"additionalContext"`
 		} `json:"hookSpecificOutput"`
 	}
-	if err := json.Unmarshal(long, &out); err != nil {
-		t.Fatal(err)
-	}
+	noErrors(t, json.Unmarshal(long, &out))
 	if n := len([]rune(out.Output.Context)) * 4 / 3; n > MaxCharacters ||
 		n < MaxCharacters-8 {
 		t.Errorf("about %d characters, want %d", n, MaxCharacters)
@@ -428,5 +418,12 @@ func TestDecodeAnswer(t *testing.T) {
 		if a, ok := DecodeAnswer([]byte(s)); ok {
 			t.Errorf("%s is taken for %+v", s, a)
 		}
+	}
+}
+
+func noErrors(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
 	}
 }

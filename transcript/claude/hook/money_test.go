@@ -58,16 +58,12 @@ func TestMoney(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			got, err := DecodeStatus([]byte(tt.in))
-			if err != nil {
-				t.Fatal(err)
-			}
+			noErrors(t, err)
 			if d := cmp.Diff(tt.want, got); d != "" {
 				t.Errorf("(-want +got):\n%s", d)
 			}
 			again, err := DecodeStatus(got.Encode())
-			if err != nil {
-				t.Fatal(err)
-			}
+			noErrors(t, err)
 			if d := cmp.Diff(got, again); d != "" {
 				t.Errorf("over the wire (-sent +received):\n%s", d)
 			}

@@ -73,9 +73,7 @@ func TestStatusFigures(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			s, err := DecodeStatus([]byte(`{"context_window":` + tt.in + `}`))
-			if err != nil {
-				t.Fatal(err)
-			}
+			noErrors(t, err)
 			n, known := s.Tokens()
 			percent, has := s.Percent()
 			if diff := cmp.Diff(

@@ -23,9 +23,7 @@ var update = flag.Bool("update", false, "write the golden files anew")
 func lines(t testing.TB, name string) [][]byte {
 	t.Helper()
 	b, err := os.ReadFile(filepath.Join("testdata", name))
-	if err != nil {
-		t.Fatal(err)
-	}
+	noErrors(t, err)
 	return slices.Collect(bytes.Lines(b))
 }
 
@@ -41,14 +39,10 @@ func TestPayloads(t *testing.T) {
 	}
 	const name = "testdata/payloads.golden.jsonl"
 	if *update {
-		if err := os.WriteFile(name, got, 0o644); err != nil {
-			t.Fatal(err)
-		}
+		noErrors(t, os.WriteFile(name, got, 0o644))
 	}
 	want, err := os.ReadFile(name)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noErrors(t, err)
 	if diff := cmp.Diff(string(want), string(got)); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
@@ -83,9 +77,7 @@ func TestCaptured(t *testing.T) {
 				Total int64 `json:"total_tokens"`
 			} `json:"token_usage"`
 		}
-		if err := json.Unmarshal(line, &raw); err != nil {
-			t.Fatal(err)
-		}
+		noErrors(t, json.Unmarshal(line, &raw))
 		if p.ContextTokens != raw.Usage.Total {
 			t.Errorf("%d tokens: %s", p.ContextTokens, line)
 		}
@@ -183,13 +175,9 @@ func conform(t *testing.T, event hook.Event, answer []byte) {
 		"-",
 	))
 	text, err := os.ReadFile(filepath.Join("testdata", "schemas", name+".json"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	noErrors(t, err)
 	var s schema
-	if err := json.Unmarshal(text, &s); err != nil {
-		t.Fatal(err)
-	}
+	noErrors(t, json.Unmarshal(text, &s))
 	var members map[string]json.RawMessage
 	if err := json.Unmarshal(answer, &members); err != nil {
 		t.Fatalf("%s: %v", answer, err)
@@ -202,9 +190,7 @@ func conform(t *testing.T, event hook.Event, answer []byte) {
 			continue
 		}
 		var inner map[string]json.RawMessage
-		if err := json.Unmarshal(value, &inner); err != nil {
-			t.Fatal(err)
-		}
+		noErrors(t, json.Unmarshal(value, &inner))
 		d := s.Definitions[string(event)+"HookSpecificOutputWire"]
 		for key, value := range inner {
 			p, ok := d.Properties[key]
@@ -312,4 +298,11 @@ func FuzzDecode(f *testing.F) {
 			}
 		}
 	})
+}
+
+func noErrors(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
 }
