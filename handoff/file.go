@@ -44,18 +44,15 @@ const fileTick = 10 * time.Millisecond
 // regular and not too large. Network file systems may still block. Files of the
 // kernel's own file systems are refused, since the sizes that they report are
 // not those of their contents.
-func Examine(path string, since time.Time, limit int64) (File, error) {
+func Examine(path string, since time.Time, limit int64) (fit File, err error) {
 	if limit <= 0 {
 		limit = DefaultLimit
 	}
-	f, err := examine(path, since, limit)
-	if err != nil {
-		return File{}, &FileError{Path: path, Reason: reasonOf(err), Err: err}
-	}
-	return f, nil
-}
-
-func examine(path string, since time.Time, limit int64) (fit File, err error) {
+	defer func() {
+		if err != nil {
+			err = &FileError{Path: path, Reason: reasonOf(err), Err: err}
+		}
+	}()
 	switch {
 	case !filepath.IsAbs(path):
 		return fit, FileRelative
@@ -99,15 +96,15 @@ func examine(path string, since time.Time, limit int64) (fit File, err error) {
 }
 
 func checkMode(info fs.FileInfo) error {
-	stat, ok := info.Sys().(*syscall.Stat_t)
+	links := info.Sys().(*syscall.Stat_t).Nlink
 	switch {
 	case info.Mode()&fs.ModeSymlink != 0:
 		return FileSymlink
 	case !info.Mode().IsRegular():
 		return FileIrregular
-	case !ok || stat.Nlink == 0: // removed meanwhile
+	case links == 0: // removed meanwhile
 		return FileSwapped
-	case stat.Nlink > 1:
+	case links > 1:
 		return FileLinked
 	}
 	return nil

@@ -94,8 +94,7 @@ func (q *Queue) Unoffer(id string) {
 		m.Calls--
 	}
 	q.wait(m)
-	if m.Offers--; m.Offers <= 0 {
-		m.Offers = 0
+	if m.Offers--; m.Offers == 0 {
 		m.Via = None
 		m.First = time.Time{}
 		m.Offered = time.Time{}

@@ -5,7 +5,6 @@ import (
 	"strings"
 	"time"
 	"unicode"
-	"unicode/utf8"
 
 	"sm/alerts"
 	"sm/transcript/wording"
@@ -214,7 +213,7 @@ func isClip(got, want string) bool {
 // text is made fit for an agent, and "@" becomes "(at)".
 func words(s string) string {
 	return strings.Map(func(r rune) rune {
-		if r == utf8.RuneError || !unicode.IsLetter(r) && !unicode.IsDigit(r) {
+		if !unicode.IsLetter(r) && !unicode.IsDigit(r) {
 			return -1
 		}
 		return r

@@ -28,7 +28,6 @@ import (
 	"sm/observer/api"
 	"sm/observer/fleet"
 	"sm/observer/notify"
-	"sm/transcript/claude/hook"
 	"sm/transcript/follow"
 	"sm/transcript/wording"
 )
@@ -111,7 +110,7 @@ func (env *environ) observerOptions(
 	o.Commit = build.Commit
 	o.Stats = &follow.Stats{}
 	o.CaughtUp = func(transcripts int) { debug.SetGCPercent(garbagePercent(transcripts)) }
-	o.Sanitise = sanitise
+	o.Sanitise = tmux.Sanitise
 	o.Terminal = prompt.New(o.Logger)
 	o.Web = func(a *observer.App) (observer.Web, error) {
 		return page.New(page.Options{
@@ -172,8 +171,6 @@ func (env *environ) settings(
 	s.Handoff, err = env.handoffOptions(cfg, log)
 	return s, err
 }
-
-func sanitise(text string) string { return tmux.Sanitise(text, hook.MaxCharacters) }
 
 func logLevel(cfg *config.Config) (level slog.Level) {
 	_ = level.UnmarshalText([]byte(cfg.Log.Level)) // validated
@@ -237,7 +234,7 @@ func resumePrompt(text string) (func(path string) string, error) {
 	}
 	return func(path string) string {
 		line, _ := execute(path) // it has been tried
-		return sanitise(line)
+		return tmux.Sanitise(line)
 	}, nil
 }
 

@@ -101,8 +101,7 @@ func PrivateDir(dir, advice string) error {
 
 // Own reports whether a file belongs to the user of this process.
 func Own(info fs.FileInfo) bool {
-	stat, ok := info.Sys().(*syscall.Stat_t)
-	return ok && int(stat.Uid) == os.Geteuid()
+	return int(info.Sys().(*syscall.Stat_t).Uid) == os.Geteuid()
 }
 
 // Plain returns an error without the path, which the caller names.

@@ -53,8 +53,7 @@ func isDocument(path, cwd, dir string) bool {
 		return false
 	}
 	if info, err := os.Lstat(path); err == nil {
-		stat, ok := info.Sys().(*syscall.Stat_t)
-		if !info.Mode().IsRegular() || !ok || stat.Nlink != 1 {
+		if !info.Mode().IsRegular() || info.Sys().(*syscall.Stat_t).Nlink != 1 {
 			return false
 		}
 	}

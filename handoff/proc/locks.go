@@ -37,12 +37,7 @@ func (l *Locks) Holder(path string) (p Process, ok bool) {
 	if err != nil {
 		return p, false
 	}
-	st, ok := info.Sys().(*syscall.Stat_t)
-	if !ok {
-		return p, false
-	}
-
-	for _, pid := range l.holders(st.Ino) {
+	for _, pid := range l.holders(info.Sys().(*syscall.Stat_t).Ino) {
 		if !l.opened(pid, info) {
 			continue
 		}

@@ -75,16 +75,6 @@ func (g *Grammar) option(name string) (kind string, drop bool) {
 	return "maybe", false
 }
 
-// long is the name of an option with one letter, "" if unknown.
-func (g *Grammar) long(letter byte) string {
-	for pair := range strings.FieldsSeq(g.Letters) {
-		if pair[0] == letter {
-			return pair[2:]
-		}
-	}
-	return ""
-}
-
 // is reports whether a word is one of the client's names, maybe with a path and a version.
 func (g *Grammar) is(word string) bool {
 	base, _, _ := strings.Cut(path.Base(word), "@")
@@ -181,7 +171,8 @@ func (r *reader) read() error {
 		name, value, holds := strings.Cut(strings.TrimPrefix(word, "--"), "=")
 		if !strings.HasPrefix(word, "--") {
 			// The rest is the value of a letter that takes one, else letters.
-			name = r.long(word[1])
+			_, name, _ = strings.Cut(" "+r.Letters, " "+word[1:2]+"=")
+			name, _, _ = strings.Cut(name, " ")
 			value = word[2:]
 			holds = value != ""
 			if kind, _ := r.option(name); holds && kind == "none" {

@@ -37,10 +37,10 @@ const (
 // it is output of the agent; below it only a status line can draw rules.
 func findBox(s Screen) (box, bool) {
 	all := candidates(s)
-	if len(all) == 0 || all[len(all)-1].glyph == 0 {
-		return box{}, false
+	if n := len(all); n > 0 && all[n-1].glyph != 0 {
+		return all[n-1], true
 	}
-	return all[len(all)-1], true
+	return box{}, false
 }
 
 // codexBox finds the input box of Codex CLI by the cursor. It has no rules: a glyph

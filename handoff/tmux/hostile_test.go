@@ -87,10 +87,7 @@ func TestHostileTexts(t *testing.T) {
 			random := rand.New(rand.NewPCG(1, uint64(i)))
 			var texts []string
 			for j := i; j < n; j += panes {
-				text := Sanitise(
-					"[sm from x] "+hostile(random)+fmt.Sprintf(" #%06x", j),
-					MaxBytes,
-				)
+				text := Sanitise("[sm from x] " + hostile(random) + fmt.Sprintf(" #%06x", j))
 				texts = append(texts, text)
 				err := a.typed(text)
 				for err != nil && !PastedIn(err) &&

@@ -12,8 +12,6 @@ const (
 	// MaxBytes is the largest length of a text: a message of 4,096 bytes with its
 	// heading and id.
 	MaxBytes = 4096 + 512
-	// MinBytes is the smallest limit: room for a heading, an id and a few words.
-	MinBytes = 64
 	// Prefix begins every text but commands and resume prompts: a leading ! would run a
 	// shell, and a leading / a command.
 	Prefix = wording.Heading
@@ -23,8 +21,7 @@ const (
 var ErrText = errors.New("the text is not fit to be typed: pass it through Sanitise")
 
 // Sanitise returns a text that is safe to type: one line of valid UTF-8 of at most
-// limit bytes, in which neither a terminal nor the client finds a command. The limit is
-// raised to MinBytes and lowered to MaxBytes.
+// MaxBytes, in which neither a terminal nor the client finds a command.
 //
 //   - Line breaks, tabs and other blanks become one space each.
 //   - Removed are controls, and characters that are invisible or change the order of
@@ -39,14 +36,13 @@ var ErrText = errors.New("the text is not fit to be typed: pass it through Sanit
 //   - A longer text is cut before the id at its end, such as " #a1b2c3".
 //
 // In /clear, /new and the prompt that resumes from a document characters are only
-// removed. If nothing is left, or one of these exceeds the limit, the result is "".
-func Sanitise(text string, limit int) string {
-	limit = min(max(limit, MinBytes), MaxBytes)
+// removed. If nothing is left, or one of these is longer, the result is "".
+func Sanitise(text string) string {
 	text = strings.TrimRight(strings.TrimSpace(clean(text)), ` \`)
 	switch {
 	case text == "":
 		return ""
-	case own(text) && len(text) > limit: // a cut path would name another file
+	case own(text) && len(text) > MaxBytes: // a cut path would name another file
 		return ""
 	case own(text):
 		return text
@@ -55,12 +51,12 @@ func Sanitise(text string, limit int) string {
 	if !strings.HasPrefix(text, Prefix) {
 		text = wording.Message + text
 	}
-	return shorten(text, limit)
+	return shorten(text)
 }
 
 // Check returns ErrText for a text that Sanitise would change.
 func Check(text string) error {
-	if text == "" || Sanitise(text, MaxBytes) != text {
+	if text == "" || Sanitise(text) != text {
 		return ErrText
 	}
 	return nil
@@ -108,14 +104,14 @@ func mentions(text string) string {
 	return b.String()
 }
 
-// shorten cuts a text to limit bytes, but not its id.
-func shorten(text string, limit int) string {
-	if len(text) <= limit {
+// shorten cuts a text to MaxBytes, but not its id.
+func shorten(text string) string {
+	if len(text) <= MaxBytes {
 		return text
 	}
 	const mark = "…"
 	body, id := cutID(text)
-	body = strings.ToValidUTF8(body[:limit-len(mark)-len(id)], "")
+	body = strings.ToValidUTF8(body[:MaxBytes-len(mark)-len(id)], "")
 	return strings.TrimRight(body, " ") + mark + id
 }
 

@@ -71,7 +71,7 @@ func TestSanitise(t *testing.T) {
 			"[sm x] a; #(touch x) #{pane_id} ${HOME} %1 -t",
 		},
 	} {
-		got := Sanitise(c.text, MaxBytes)
+		got := Sanitise(c.text)
 		if diff := cmp.Diff(c.want, got); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", c.name, diff)
 		}
@@ -86,35 +86,19 @@ func TestSanitise(t *testing.T) {
 
 func TestSanitiseLength(t *testing.T) {
 	t.Parallel()
-	for _, c := range []struct {
-		limit      int
-		text, want string
-	}{
-		{64, "[sm x] " + strings.Repeat("a", 57), "[sm x] " + strings.Repeat("a", 57)},
-		{
-			64,
-			"[sm x] " + strings.Repeat("a", 80) + " #a1b2c3",
-			"[sm x] " + strings.Repeat("a", 46) + "… #a1b2c3",
-		},
-		{
-			64,
-			"[sm x] " + strings.Repeat("é", 40) + " #a1b2c3",
-			"[sm x] " + strings.Repeat("é", 23) + "… #a1b2c3",
-		},
-		{1, strings.Repeat("a", 100), "[sm message] " + strings.Repeat("a", 48) + "…"},
-		{
-			9000,
-			"[sm x] " + strings.Repeat("a", 9000),
-			"[sm x] " + strings.Repeat("a", MaxBytes-10) + "…",
-		},
-		{
-			64,
-			"Read /" + strings.Repeat("a", 60) + " and continue from where you left off.",
-			"",
-		}, // a path cannot be cut
+	long := func(letter string, bytes int) string {
+		return "[sm x] " + strings.Repeat(letter, (bytes-len("[sm x] "))/len(letter))
+	}
+	for _, c := range []struct{ text, want string }{
+		{long("a", MaxBytes), long("a", MaxBytes)},
+		{long("a", MaxBytes+1), long("a", MaxBytes-3) + "…"},
+		{long("a", 9000) + " #a1b2c3", long("a", MaxBytes-11) + "… #a1b2c3"},
+		{long("🙂", 9000) + " #a1b2c3", long("🙂", MaxBytes-11) + "… #a1b2c3"},
+		// A path cannot be cut.
+		{"Read /" + strings.Repeat("a", MaxBytes) + " and continue from where you left off.", ""},
 	} {
-		if diff := cmp.Diff(c.want, Sanitise(c.text, c.limit)); diff != "" {
-			t.Errorf("%d bytes (-want +got):\n%s", c.limit, diff)
+		if diff := cmp.Diff(c.want, Sanitise(c.text)); diff != "" {
+			t.Errorf("%d bytes (-want +got):\n%s", len(c.text), diff)
 		}
 	}
 }
@@ -127,15 +111,15 @@ func FuzzSanitise(f *testing.F) {
 			5000,
 		) + " #ffffff",
 	} {
-		f.Add(text, 100)
+		f.Add(text)
 	}
-	f.Fuzz(func(t *testing.T, text string, limit int) {
-		got := Sanitise(text, limit)
+	f.Fuzz(func(t *testing.T, text string) {
+		got := Sanitise(text)
 		if got == "" {
 			return
 		}
-		if n := min(max(limit, MinBytes), MaxBytes); len(got) > n || !utf8.ValidString(got) {
-			t.Errorf("%d bytes of %d, valid: %v", len(got), n, utf8.ValidString(got))
+		if len(got) > MaxBytes || !utf8.ValidString(got) {
+			t.Errorf("%d bytes, valid: %v", len(got), utf8.ValidString(got))
 		}
 		if !strings.HasPrefix(got, Prefix) && !own(got) {
 			t.Errorf("%q begins otherwise", got)
@@ -146,7 +130,7 @@ func FuzzSanitise(f *testing.F) {
 				t.Errorf("%q holds %U", got, r)
 			}
 		}
-		if again := Sanitise(got, limit); again != got {
+		if again := Sanitise(got); again != got {
 			t.Errorf("a second time: %q, not %q", again, got)
 		}
 		if err := Check(got); err != nil {

@@ -175,7 +175,9 @@ func (by *Caller) origin(
 	}
 	o.AutoCompact = by.autoCompact(o.Project)
 
-	bare := o
+	if served(procDir, line) {
+		return o
+	}
 	o.Parent = by.Get("SM_PARENT_ID")
 	o.Name = by.Get("SM_NAME")
 	o.Provider = by.Get("SM_PROVIDER")
@@ -187,9 +189,6 @@ func (by *Caller) origin(
 		by.Get("CLAUDE_SESSION_MANAGER_ID"),
 		hook.TmuxAgent(o.Tmux, o.Server, o.Pane),
 	)
-	if cmp.Or(o.Agent, o.Parent, o.Name, o.Provider, o.Tmux) != "" && served(procDir, line) {
-		return bare
-	}
 	return o
 }
 

@@ -54,7 +54,7 @@ func (t *Prompts) Type(
 	err = t.server.Type(ctx, tmux.Line{
 		Pane:   tmux.Pane{Socket: at.Tmux, Server: at.Server, ID: at.Pane},
 		Client: tmux.Client{PID: at.PID, Start: at.Start},
-		Text:   tmux.Sanitise(text, tmux.MaxBytes),
+		Text:   tmux.Sanitise(text),
 		Finish: finish,
 		Check:  idle,
 	})
