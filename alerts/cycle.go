@@ -201,9 +201,6 @@ func (a *AgentState) splitReadings(at Instant) {
 
 // reset handles a sign that the context was discarded.
 func (e *Engine) reset(a *AgentState, o *Event) {
-	if o.Cause < CauseClear || o.Cause > CauseRewind {
-		return
-	}
 	o.Sign = signGuess + Sign(o.Cause-CauseCompaction)
 	if o.Cause == CauseRewind {
 		e.rewound(a, o)

@@ -255,7 +255,7 @@ func fuzzed(b []byte, now *float64) Event {
 		History:   n == 3,
 		Cycle:     int(n % 5),
 		Sign:      Sign(n % 6),
-		Trigger:   Trigger(n % 5),
+		Trigger:   Trigger(n % 4),
 		PreTokens: int64(b[4]) * 700,
 		Key:       transcript.Key(n % 16),
 		Cause:     Cause(n % 6),

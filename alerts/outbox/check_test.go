@@ -8,7 +8,7 @@ import (
 // Only of the answer to a hook is it asked when it was given: what is typed shows whenever.
 func TestCheckAsksWhenAHookWasAnswered(t *testing.T) {
 	for by, want := range map[Carrier]time.Time{Hook: sec(3), Tmux: {}, Restart: {}} {
-		q := New(Options{}, free)
+		q := New(Defaults(), free)
 		put(t, q, Message{To: "a", Text: "x"}, 0)
 		q.Offer("a", by, sec(3), nil)
 		q.Check(sec(4), func(_ string, answered time.Time) (time.Time, bool) {

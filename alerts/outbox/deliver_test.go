@@ -128,7 +128,7 @@ func FuzzHeard(f *testing.F) {
 	f.Add("[sm message] x #@\n[sm message] #~", true)
 	f.Add("#@0 #@ # #~~ #@\xff", true)
 	f.Fuzz(func(t *testing.T, text string, both bool) {
-		q := New(Options{}, free)
+		q := New(Defaults(), free)
 		a := put(t, q, Message{To: "a", Text: "1"}, 0)
 		b := put(t, q, Message{To: "a", Text: "2"}, 0)
 		offer(t, q, "a", Hook, 0)

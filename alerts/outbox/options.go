@@ -35,8 +35,8 @@ var (
 type Options struct {
 	// PerAgent is how many sends to one agent may be unfinished, MessageBytes how long
 	// a text may be, PerSenderMinute how many sends are accepted from one sender in a
-	// minute; all senders without a name are one. 0: without limit. Notices neither
-	// count for PerAgent and PerSenderMinute nor are limited by them.
+	// minute; all senders without a name are one. Notices neither count for PerAgent
+	// and PerSenderMinute nor are limited by them.
 	PerAgent        int `yaml:"per_agent" default:"50" bounds:"1..1000000"`
 	MessageBytes    int `yaml:"message_bytes" default:"4096" bounds:"1..65536"`
 	PerSenderMinute int `yaml:"per_sender_minute" default:"10" bounds:"1..1000000"`
@@ -46,7 +46,7 @@ type Options struct {
 	// An unanswered Call does not count.
 	Offers int `yaml:"-"`
 	// TTL is for how long a message may wait, and for how long one that has ended is
-	// remembered; 0: 24 hours.
+	// remembered.
 	TTL time.Duration `yaml:"ttl" default:"24h" bounds:">0"`
 	// Proof is how far past an offer a transcript must have been read to show that it
 	// lacks the message, and how long to wait where there is none; 0: 30 seconds.
@@ -66,7 +66,6 @@ func Defaults() Options {
 
 // Configure changes the settings. Messages that were accepted stay.
 func (q *Queue) Configure(o Options) {
-	o.TTL = cmp.Or(o.TTL, Defaults().TTL)
 	o.Proof = cmp.Or(o.Proof, Defaults().Proof)
 	q.options = o
 }
@@ -81,7 +80,7 @@ func (o *Options) check(m *Message) error {
 		return ErrNobody
 	case strings.TrimSpace(m.Text) == "":
 		return ErrEmpty
-	case o.MessageBytes > 0 && len(m.Text) > o.MessageBytes:
+	case len(m.Text) > o.MessageBytes:
 		return fmt.Errorf("%d bytes of at most %d: %w", len(m.Text), o.MessageBytes, ErrTooLong)
 	}
 	return nil
@@ -89,16 +88,14 @@ func (o *Options) check(m *Message) error {
 
 // admit returns an error if one more send is too many now.
 func (q *Queue) admit(m *Message, now time.Time) error {
-	if limit := q.options.PerAgent; limit > 0 {
-		n := 0
-		for o := range q.open() {
-			if o.To == m.To && !o.Notice() && !o.Unmetered {
-				n++
-			}
+	n := 0
+	for o := range q.open() {
+		if o.To == m.To && !o.Notice() && !o.Unmetered {
+			n++
 		}
-		if n >= limit {
-			return fmt.Errorf("%d messages of at most %d: %w", n, limit, ErrFull)
-		}
+	}
+	if n >= q.options.PerAgent {
+		return fmt.Errorf("%d messages of at most %d: %w", n, q.options.PerAgent, ErrFull)
 	}
 	limit := q.options.PerSenderMinute
 	sent := 0

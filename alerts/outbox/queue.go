@@ -63,21 +63,15 @@ func (q *Queue) Put(m Message, now time.Time) (Message, error) {
 
 // Unput drops a send that was never offered, because it could not be stored and
 // its sender got an error.
-func (q *Queue) Unput(id string) bool {
-	m := q.ids[id]
-	if m == nil || m.Notice() || m.State != Waiting || m.Offers > 0 {
-		return false
-	}
-	q.remove(func(o *Message) bool { return o == m })
-	return true
+func (q *Queue) Unput(id string) {
+	q.remove(func(m *Message) bool {
+		return m.ID == id && !m.Notice() && m.State == Waiting && m.Offers == 0
+	})
 }
 
 // Rename makes the messages of one agent those of another: an agent got another id. To
 // and the keys of notices about it change, and the order stays that of Put.
 func (q *Queue) Rename(from, to string) {
-	if from == to || to == "" {
-		return
-	}
 	for _, m := range q.order {
 		if m.To == from {
 			m.To = to

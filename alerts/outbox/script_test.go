@@ -105,7 +105,7 @@ func (s *scripted) do(seconds float64, line string) string {
 	case "put":
 		return s.put(now, rest)
 	case "unput":
-		return fmt.Sprint(q.Unput(id))
+		q.Unput(id)
 	case "offer":
 		by := map[string]Carrier{
 			"hook":    Hook,

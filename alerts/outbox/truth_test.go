@@ -83,7 +83,7 @@ func TestTruth(t *testing.T) {
 	for seed := range uint64(20) {
 		r := &reader{
 			rng:        rand.New(rand.NewPCG(seed, 2)),
-			q:          New(Options{}, free),
+			q:          New(Defaults(), free),
 			transcript: seed%2 == 0,
 			heard:      map[string]int{},
 		}
