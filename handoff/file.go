@@ -38,7 +38,7 @@ const fileTick = 10 * time.Millisecond
 // Examine reads a file that may be handed over: a regular file of this user
 // with one name, 1 byte to limit bytes of text (0 for DefaultLimit), written
 // since the session began (a zero time for any), with a name that can be shown
-// and typed. The error is a [*FileError].
+// and typed. The error has a [FileReason].
 //
 // It does not wait: the file is opened without blocking and read only if it is
 // regular and not too large. Network file systems may still block. Files of the
@@ -50,7 +50,7 @@ func Examine(path string, since time.Time, limit int64) (fit File, err error) {
 	}
 	defer func() {
 		if err != nil {
-			err = &FileError{Path: path, Reason: reasonOf(err), Err: err}
+			err = fmt.Errorf("hand over %s: %w", quoted(path), withReason(err))
 		}
 	}()
 	switch {
@@ -177,29 +177,9 @@ func (r FileReason) Error() string {
 	return sentence
 }
 
-// FileError is why a file is not handed over, in one line that ends with the remedy.
-type FileError struct {
-	Path   string
-	Reason FileReason
-	Err    error // the cause, or Reason itself
-}
-
-func (e *FileError) Error() string {
-	line := e.Reason.Error()
-	switch e.Reason {
-	case FileLarge:
-		line = e.Err.Error()
-	case FileUnreadable:
-		line = fmt.Sprint(files.Plain(e.Err), ": ", line)
-	}
-	return fmt.Sprintf("hand over %s: %s", quoted(e.Path), line)
-}
-
-func (e *FileError) Unwrap() error { return e.Err }
-
 // Word is the reason in one word.
-func (e *FileError) Word() string {
-	word, _, _ := strings.Cut(string(e.Reason), ": ")
+func (r FileReason) Word() string {
+	word, _, _ := strings.Cut(string(r), ": ")
 	return word
 }
 
@@ -215,10 +195,11 @@ func quoted(path string) string {
 	return strconv.Quote(visible(path))
 }
 
-// reasonOf is the reason in an error, or for one of the system.
-func reasonOf(err error) FileReason {
-	if r, ok := errors.AsType[FileReason](err); ok {
-		return r
+// withReason returns an error with a reason, which ends its text, for one that may be of the
+// system.
+func withReason(err error) error {
+	if _, ok := errors.AsType[FileReason](err); ok {
+		return err
 	}
 	switch {
 	case errors.Is(err, fs.ErrNotExist), errors.Is(err, syscall.ENOTDIR):
@@ -230,5 +211,5 @@ func reasonOf(err error) FileReason {
 	case errors.Is(err, syscall.ENXIO):
 		return FileIrregular
 	}
-	return FileUnreadable
+	return fmt.Errorf("%w: %w", files.Plain(err), FileUnreadable)
 }

@@ -122,8 +122,7 @@ func refused(t *testing.T, path string, since time.Time, want FileReason) {
 	asked := time.Now()
 	got, err := Examine(path, since, 0)
 	t.Logf("refused within %v", time.Since(asked))
-	refusal, ok := errors.AsType[*FileError](err)
-	if !ok || refusal.Reason != want || refusal.Path != path {
+	if !errors.Is(err, want) {
 		t.Fatalf("got %v, %v; want %v", got, err, want)
 	}
 	if got.Content != nil {
@@ -131,6 +130,7 @@ func refused(t *testing.T, path string, since time.Time, want FileReason) {
 	}
 	line := err.Error()
 	if strings.ContainsFunc(line, func(r rune) bool { return !wording.Printable(r) }) ||
+		!strings.HasPrefix(line, "hand over "+quoted(path)+": ") ||
 		!strings.HasSuffix(line, want.Error()) ||
 		len(line) > 2000 {
 		t.Errorf("%d bytes: %q", len(line), line)
@@ -148,7 +148,7 @@ func TestExamineKernelFiles(t *testing.T) {
 			continue
 		}
 		_, err := Examine(path, time.Time{}, 0)
-		if _, ok := errors.AsType[*FileError](err); !ok {
+		if _, ok := errors.AsType[FileReason](err); !ok {
 			t.Errorf("%s: %v", path, err)
 		}
 	}
@@ -210,12 +210,8 @@ func TestExamineSwapped(t *testing.T) {
 		if err == nil && string(got.Content) != "fine" {
 			t.Errorf("read %q", got.Content)
 		}
-		refusal, _ := errors.AsType[*FileError](err)
-		if refusal != nil {
-			seen[refusal.Reason]++
-		} else {
-			seen[""]++
-		}
+		reason, _ := errors.AsType[FileReason](err)
+		seen[reason]++
 	}
 	close(stop)
 	<-done
@@ -233,11 +229,7 @@ func TestReadStill(t *testing.T) {
 	before, err := f.Stat()
 	noError(t, err)
 	write(t, path, "another plan")
-	if _, err := readStill(
-		f,
-		before,
-	); !errors.Is(err, FileSwapped) ||
-		reasonOf(err) != FileSwapped {
+	if _, err := readStill(f, before); !errors.Is(err, FileSwapped) {
 		t.Errorf("a file that grew meanwhile: %v", err)
 	}
 }

@@ -110,12 +110,12 @@ var errNotPlain = errors.New("its name holds characters that mean something to a
 
 // documentReason is the word for a document that cannot be handed over.
 func documentReason(err error) string {
-	e, ok := errors.AsType[*handoff.FileError](err)
+	reason, ok := errors.AsType[handoff.FileReason](err)
 	switch {
-	case ok && e.Reason == handoff.FileMissing:
+	case reason == handoff.FileMissing:
 		return rotation.ReasonFileGone
 	case ok:
-		return "file_" + e.Word()
+		return "file_" + reason.Word()
 	case errors.Is(err, errNotPlain):
 		return rotation.ReasonNotPlain
 	}

@@ -47,6 +47,6 @@ func (env *environ) watchedClients(cfg *config.Config, only bool) (clients.Table
 	if err != nil {
 		return nil, err
 	}
-	held := caller.Holder(proc.NewLocks("/proc"))
+	held := caller.Holder(new(proc.Locks))
 	return clientTable(held, projects, env.WatchedCodexDirs(only)), nil
 }

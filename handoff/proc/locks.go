@@ -15,9 +15,9 @@ import (
 )
 
 // Locks finds the processes of this user that hold an flock on a file. It takes no lock
-// itself, so it never keeps a client from one.
+// itself, so it never keeps a client from one. Without /proc, as on macOS, no file counts as
+// locked.
 type Locks struct {
-	proc string
 	mu   sync.Mutex
 	read time.Time
 	held map[uint64][]int // pids, by inode
@@ -25,9 +25,6 @@ type Locks struct {
 
 // locksFor is how long the system's list of locks is used before it is read again.
 const locksFor = 500 * time.Millisecond
-
-// NewLocks reads the locks in a /proc. Without one, as on macOS, no file counts as locked.
-func NewLocks(proc string) *Locks { return &Locks{proc: proc} }
 
 // Holder returns the process of this user that holds a lock on a file. Locks of other
 // users do not count. The list of locks names a file by its inode, and on some file
@@ -38,10 +35,10 @@ func (l *Locks) Holder(path string) (p Process, ok bool) {
 		return p, false
 	}
 	for _, pid := range l.holders(info.Sys().(*syscall.Stat_t).Ino) {
-		if !l.opened(pid, info) {
+		if !opened(pid, info) {
 			continue
 		}
-		if p, err := Stat(l.proc, pid); err == nil {
+		if p, err := Stat("/proc", pid); err == nil {
 			return p, true
 		}
 	}
@@ -54,7 +51,7 @@ func (l *Locks) holders(inode uint64) []int {
 	defer l.mu.Unlock()
 
 	if now := time.Now(); now.Sub(l.read) >= locksFor {
-		text, _ := os.ReadFile(filepath.Join(l.proc, "locks")) // without a list no file is locked
+		text, _ := os.ReadFile("/proc/locks") // without a list no file is locked
 		l.held = flocks(text)
 		l.read = now
 	}
@@ -62,8 +59,8 @@ func (l *Locks) holders(inode uint64) []int {
 }
 
 // opened reports whether a process is this user's and has a file open.
-func (l *Locks) opened(pid int, file os.FileInfo) bool {
-	dir := filepath.Join(l.proc, strconv.Itoa(pid))
+func opened(pid int, file os.FileInfo) bool {
+	dir := filepath.Join("/proc", strconv.Itoa(pid))
 	if info, err := os.Stat(dir); err != nil || !files.Own(info) {
 		return false
 	}
