@@ -19,6 +19,7 @@ import (
 	"sm/handoff/rotation"
 	"sm/observer/api"
 	"sm/observer/fleet"
+	"sm/transcript/claude/hook"
 )
 
 // fakeClient is a client in a pane: it sends hooks over the socket, writes its transcript and
@@ -175,15 +176,8 @@ func (a *fakeClient) hook(event, fields string) (text string) {
 		a.terminal.r.t.Errorf("%s: %v, %d %s", event, err, answer.Code, answer.Body)
 		return ""
 	}
-	var x struct {
-		Output struct {
-			Context string `json:"additionalContext"`
-		} `json:"hookSpecificOutput"`
-	}
-	if answer.Body != "" {
-		noErrors(a.terminal.r.t, json.Unmarshal([]byte(answer.Body), &x))
-	}
-	if text = x.Output.Context; text != "" {
+	x, _ := hook.DecodeAnswer([]byte(answer.Body))
+	if text = x.Context; text != "" {
 		a.receives("%s: %s", event, text)
 		content, err := json.Marshal([]string{text})
 		noErrors(a.terminal.r.t, err)

@@ -103,21 +103,11 @@ func (g *guarded) call(tool, input, fields string) string {
 	if a.Code == http.StatusNoContent {
 		return ""
 	}
-	var x struct {
-		Output struct {
-			Event    string `json:"hookEventName"`
-			Decision string `json:"permissionDecision"`
-			Reason   string `json:"permissionDecisionReason"`
-		} `json:"hookSpecificOutput"`
+	x, ok := hook.DecodeAnswer([]byte(a.Body))
+	if !ok || x.Event != hook.PreToolUse || x.Deny == "" {
+		g.t.Fatalf("%d %s", a.Code, a.Body)
 	}
-	if err := json.Unmarshal(
-		[]byte(a.Body),
-		&x,
-	); err != nil || x.Output.Event != "PreToolUse" || x.Output.Decision != "deny" ||
-		x.Output.Reason == "" {
-		g.t.Fatalf("%d %s: %v", a.Code, a.Body, err)
-	}
-	return x.Output.Reason
+	return x.Deny
 }
 
 func (g *guarded) refused(what string, want bool) {

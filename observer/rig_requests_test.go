@@ -14,6 +14,7 @@ import (
 
 	"sm/observer/api"
 	"sm/observer/fleet"
+	"sm/transcript/claude/hook"
 )
 
 // ask asks over the socket, where everything is served.
@@ -94,20 +95,11 @@ func (r *rig) fire(agent, session, event, fields string) string {
 	if a.Code == http.StatusNoContent && a.Body == "" {
 		return ""
 	}
-	var x struct {
-		Output struct {
-			Event   string `json:"hookEventName"`
-			Context string `json:"additionalContext"`
-		} `json:"hookSpecificOutput"`
+	x, ok := hook.DecodeAnswer([]byte(a.Body))
+	if !ok || a.Code != http.StatusOK || string(x.Event) != event {
+		r.t.Fatalf("%s: %d %s", event, a.Code, a.Body)
 	}
-	if err := json.Unmarshal(
-		[]byte(a.Body),
-		&x,
-	); err != nil || a.Code != http.StatusOK || x.Output.Event != event ||
-		x.Output.Context == "" {
-		r.t.Fatalf("%s: %d %s: %v", event, a.Code, a.Body, err)
-	}
-	return x.Output.Context
+	return x.Context
 }
 
 // sends puts a message into an agent's queue and returns its id.
@@ -126,12 +118,18 @@ func (r *rig) sends(to, mode, text string) string {
 	return m.ID
 }
 
-// mail is what the queue knows: the key of a notice or the text of a send, and the state.
-func (r *rig) mail() (list []string) {
+// messages are those of GET /messages.
+func (r *rig) messages() []api.Message {
 	r.t.Helper()
 	var all api.Messages
 	noErrors(r.t, json.Unmarshal([]byte(r.ask(http.MethodGet, "/messages", "").Body), &all))
-	for _, m := range all.Messages {
+	return all.Messages
+}
+
+// mail is what the queue knows: the key of a notice or the text of a send, and the state.
+func (r *rig) mail() (list []string) {
+	r.t.Helper()
+	for _, m := range r.messages() {
 		what := m.Key
 		if what == "" {
 			what = m.Text

@@ -2,7 +2,6 @@ package observer
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
@@ -17,6 +16,7 @@ import (
 
 	"sm/observer/api"
 	"sm/observer/fleet"
+	"sm/transcript/claude/hook"
 )
 
 // stage is a terminal that records typed text.
@@ -75,15 +75,8 @@ func (r *rig) seat(event, fields string) (text string) {
 	if a.Code/100 != 2 {
 		r.t.Fatalf("hook: %d %s", a.Code, a.Body)
 	}
-	var answer struct {
-		Output struct {
-			Context string `json:"additionalContext"`
-		} `json:"hookSpecificOutput"`
-	}
-	if a.Body != "" {
-		noErrors(r.t, json.Unmarshal([]byte(a.Body), &answer))
-	}
-	return answer.Output.Context
+	answer, _ := hook.DecodeAnswer([]byte(a.Body))
+	return answer.Context
 }
 
 // submits is the hook of a prompt, prompts also what the transcript shows of it.
@@ -104,9 +97,7 @@ func (r *rig) prompts(line string) (text string) {
 
 func (r *rig) message(id string) (found api.Message) {
 	r.t.Helper()
-	var all api.Messages
-	noErrors(r.t, json.Unmarshal([]byte(r.ask(http.MethodGet, "/messages", "").Body), &all))
-	for _, m := range all.Messages {
+	for _, m := range r.messages() {
 		if m.ID == id {
 			found = m
 		}

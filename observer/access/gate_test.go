@@ -119,15 +119,13 @@ func serveTCP(t *testing.T, h http.Handler, change func(*http.Server)) net.Addr 
 // listenTCP returns a listener on any port of loopback.
 func listenTCP(t *testing.T, s *Shares) net.Listener {
 	t.Helper()
-	all, err := ListenTCP(
-		t.Context(),
-		[]string{"127.0.0.1:0"},
-		nil,
-		s,
-		slog.New(slog.DiscardHandler),
-	)
+	all, err := listenAt(t, nil, s, "127.0.0.1:0")
 	noErrors(t, err)
 	return all[0]
+}
+
+func listenAt(t *testing.T, p *Passed, s *Shares, addresses ...string) ([]net.Listener, error) {
+	return ListenTCP(t.Context(), addresses, p, s, slog.New(slog.DiscardHandler))
 }
 
 // A rawClient sends requests as they are, over one connection while it lasts.

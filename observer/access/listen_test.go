@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"log/slog"
 	"net"
 	"net/http"
 	"os"
@@ -163,13 +162,7 @@ func TestListenUnixCloseKeepsOthers(t *testing.T) {
 func TestListenTCP(t *testing.T) {
 	t.Parallel()
 	listen := func(addresses ...string) ([]net.Listener, error) {
-		return ListenTCP(
-			t.Context(),
-			addresses,
-			nil,
-			NewShares(nil),
-			slog.New(slog.DiscardHandler),
-		)
+		return listenAt(t, nil, NewShares(nil), addresses...)
 	}
 	if none, err := listen(); err != nil || len(none) != 0 {
 		t.Errorf("no addresses: %v, %v", none, err)

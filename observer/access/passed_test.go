@@ -43,13 +43,7 @@ func TestPassed(t *testing.T) {
 	passed := &Passed{[]net.Listener{stranger, tcp, unix}}
 
 	var log bytes.Buffer
-	listeners, err := ListenTCP(
-		t.Context(),
-		[]string{address, "127.0.0.1:0"},
-		passed,
-		NewShares(nil),
-		slog.New(slog.DiscardHandler),
-	)
+	listeners, err := listenAt(t, passed, NewShares(nil), address, "127.0.0.1:0")
 	noErrors(t, err)
 	l, err := ListenUnix(t.Context(), path, passed)
 	noErrors(t, err)

@@ -156,13 +156,7 @@ func TestPeerPortOwner(t *testing.T) {
 		if uid, ok := portOwner(at); !ok || uid != ownUID() {
 			t.Errorf("%s: uid %d, %v; want %d", listen, uid, ok, ownUID())
 		}
-		_, err = ListenTCP(
-			t.Context(),
-			[]string{at.String()},
-			nil,
-			NewShares(nil),
-			slog.New(slog.DiscardHandler),
-		)
+		_, err = listenAt(t, nil, NewShares(nil), at.String())
 		want := fmt.Sprintf(
 			"listen %s: already in use by uid %d; stop it or set listen",
 			at,
@@ -198,13 +192,7 @@ func TestPeerOfAnotherUser(t *testing.T) {
 	log := slog.New(slog.DiscardHandler)
 	four := serveTCP(t, tcp, nil)
 	six := four // unless there is IPv6
-	if l, err := ListenTCP(
-		t.Context(),
-		[]string{"[::1]:0"},
-		nil,
-		NewShares(nil),
-		log,
-	); err == nil {
+	if l, err := listenAt(t, nil, NewShares(nil), "[::1]:0"); err == nil {
 		serveUntilEnd(t, NewServer(tcp, log), l[0])
 		six = l[0].Addr()
 	}

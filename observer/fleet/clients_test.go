@@ -61,28 +61,6 @@ func TestClients(t *testing.T) {
 	}
 }
 
-// The registry names a new session before it has a transcript, and while the
-// observer is away.
-func TestClientsAcrossRestart(t *testing.T) {
-	f := settled(ofSession(1, prompt(before(1), "p1")))
-	disk := newStore()
-	f.Clients([]Client{client(7, 1)})
-	restart := func() {
-		d, _ := f.Take()
-		disk.put(d)
-		f.Stored(d)
-		f = New(Options{Clients: clientstest.Table(), Ledger: disk}, disk.stored(t))
-	}
-	restart()
-	f.Clients([]Client{client(7, 2)})
-	restart()
-	f.Apply(ofSession(2, prompt(after(1), "p2")).whole())
-	diff(t, "agents", map[string]string{uuid(1): uuid(1), uuid(2): uuid(1)}, agents(f))
-	if _, err := f.View(uuid(3), created); !errors.Is(err, ErrUnknown) {
-		t.Error(err)
-	}
-}
-
 // Two processes in one session: the one that said so last holds it, and that does
 // not change with every look.
 func TestClientsShare(t *testing.T) {
@@ -115,8 +93,7 @@ func TestClientsShare(t *testing.T) {
 
 func TestView(t *testing.T) {
 	const a, b, c = "12345678-aaaa-4000-8000-000000000001", "12345678-aaaa-4000-8000-000000000002", "87654321-cccc-4000-8000-000000000001"
-	f := New(Options{Clients: clientstest.Table()}, Stored{Created: created})
-	f.Settle(created)
+	f := settled()
 	for i, id := range []string{a, b, c} {
 		f.Apply(newTestFile("/p/x/"+id+".jsonl", prompt(after(i), "p")).whole())
 	}
@@ -167,7 +144,7 @@ func TestView(t *testing.T) {
 
 func TestTake(t *testing.T) {
 	disk := newStore()
-	f := New(Options{Clients: clientstest.Table(), Ledger: disk}, Stored{Created: created})
+	f := disk.unsettled()
 	p := ofSession(
 		1,
 		reply(before(1), "m1", 9_000, 10),

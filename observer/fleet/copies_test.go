@@ -4,7 +4,6 @@ import (
 	"testing"
 
 	"sm/transcript"
-	"sm/transcript/clients/clientstest"
 )
 
 func one(trigger int) (n transcript.TriggerCounts) {
@@ -29,7 +28,7 @@ func TestSubagentAlone(t *testing.T) {
 	)
 	c := p.whole()
 	c.Alone = true
-	f := New(Options{Clients: clientstest.Table()}, Stored{})
+	f := unsettled()
 	f.Apply(c)
 	f.Settle(created)
 	diff(

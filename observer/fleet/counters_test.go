@@ -4,7 +4,6 @@ import (
 	"testing"
 
 	"sm/transcript"
-	"sm/transcript/clients/clientstest"
 )
 
 // counted is what Counters says, of histograms only how often they observed.
@@ -73,7 +72,7 @@ func TestCounters(t *testing.T) {
 		{"growth with old times", lines(before), false, false, all},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			f := New(Options{Clients: clientstest.Table()}, Stored{Created: created})
+			f := unsettled()
 			p := ofSession(1)
 			if !c.before {
 				f.Settle(created)

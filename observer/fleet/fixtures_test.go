@@ -275,9 +275,24 @@ func stored(t *testing.T, f *Fleet) Stored {
 	return disk.stored(t)
 }
 
+// unsettled makes a fleet that has not read its history.
+func unsettled() *Fleet {
+	return New(Options{Clients: clientstest.Table()}, Stored{Created: created})
+}
+
+// unsettled makes a fleet that keeps its messages in s.
+func (s *store) unsettled() *Fleet {
+	return New(Options{Clients: clientstest.Table(), Ledger: s}, Stored{Created: created})
+}
+
+// restored makes the fleet of a restart.
+func (s *store) restored(t *testing.T) *Fleet {
+	return New(Options{Clients: clientstest.Table(), Ledger: s}, s.stored(t))
+}
+
 // settled makes a fleet whose history is those files.
 func settled(history ...*testFile) *Fleet {
-	f := New(Options{Clients: clientstest.Table()}, Stored{Created: created})
+	f := unsettled()
 	for _, p := range history {
 		f.Apply(p.whole())
 	}

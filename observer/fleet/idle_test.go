@@ -7,7 +7,6 @@ import (
 
 	"sm/transcript"
 	"sm/transcript/claude/hook"
-	"sm/transcript/clients/clientstest"
 )
 
 // TestUndecidedCompactions: the counter of an automatic compaction waits for the
@@ -39,10 +38,7 @@ func TestUndecidedCompactions(t *testing.T) {
 			t.Parallel()
 			s := newStore()
 			p := ofSession(1, reads)
-			f := New(Options{
-				Clients: clientstest.Table(),
-				Ledger:  s,
-			}, Stored{Created: created})
+			f := s.unsettled()
 			f.Settle(created)
 			f.Apply(p.met())
 			f.Clock(created.Add(2 * time.Minute))
@@ -54,10 +50,7 @@ func TestUndecidedCompactions(t *testing.T) {
 			if test.restart {
 				d, _ := f.Take()
 				s.put(d)
-				f = New(Options{
-					Clients: clientstest.Table(),
-					Ledger:  s,
-				}, s.stored(t))
+				f = s.restored(t)
 			}
 
 			if test.next == "" {
@@ -79,7 +72,7 @@ func TestUndecidedCompactions(t *testing.T) {
 // TestHookBeforeSettle: a client may report before the history has been read, and before
 // its transcript is there.
 func TestHookBeforeSettle(t *testing.T) {
-	f := New(Options{Clients: clientstest.Table()}, Stored{Created: created})
+	f := unsettled()
 	f.Hook(&hook.Payload{SessionID: uuid(1), Event: hook.SessionStart}, afterwards)
 	f.Settle(created)
 	if views := f.Views(created); len(views) != 1 || views[0].Agent.ID != uuid(1) {

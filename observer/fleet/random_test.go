@@ -9,7 +9,6 @@ import (
 	"testing"
 
 	"sm/transcript"
-	"sm/transcript/clients/clientstest"
 )
 
 // world makes up what clients write and in which pieces it is read, and knows what
@@ -357,12 +356,9 @@ func fell(was, is reflect.Value) bool {
 // had stored, while all goes its way.
 func TestRandom(t *testing.T) {
 	for seed := range uint64(16) {
-		live := New(Options{Clients: clientstest.Table()}, Stored{Created: created})
+		live := unsettled()
 		disk := newStore()
-		mortal := New(Options{
-			Clients: clientstest.Table(),
-			Ledger:  disk,
-		}, Stored{Created: created})
+		mortal := disk.unsettled()
 		w := newWorld(seed, seed%2 == 1, func(c transcript.Change) {
 			live.Apply(c)
 			mortal.Apply(c)
@@ -389,10 +385,7 @@ func TestRandom(t *testing.T) {
 				}
 				waiting = nil
 				if w.IntN(6) == 0 {
-					mortal = New(Options{
-						Clients: clientstest.Table(),
-						Ledger:  disk,
-					}, disk.stored(t))
+					mortal = disk.restored(t)
 					mortal.Clients(w.registry)
 				}
 			}

@@ -3,8 +3,6 @@ package fleet
 import (
 	"fmt"
 	"testing"
-
-	"sm/transcript/clients/clientstest"
 )
 
 func TestLabels(t *testing.T) {
@@ -63,7 +61,7 @@ func TestLabelsStay(t *testing.T) {
 	check(f, "12345678-cccc-4000-8000-000000000001", "12345678-ccc")
 	d, _ := f.Take()
 	disk.put(d)
-	f = New(Options{Clients: clientstest.Table()}, disk.stored(t))
+	f = disk.restored(t)
 	f.Apply(files[1].whole())
 	check(f, a, "12345678")
 }

@@ -67,7 +67,7 @@ func part(
 // TestSegments: a rewound thread goes on in another file: the newest has the context, all
 // of them add up, and a copy of one counts once.
 func TestSegments(t *testing.T) {
-	f := New(Options{Clients: clientstest.Table()}, Stored{})
+	f := unsettled()
 	id := uuid(1)
 	day := "/h/sessions/2026/11/22/rollout-2026-11-22T00-00-00-"
 	first := part(day+id+".jsonl", id, 0, 200_000, 2, 5)

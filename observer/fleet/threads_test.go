@@ -154,7 +154,7 @@ func TestThreadHeard(t *testing.T) {
 // TestThread: an agent's thread is that which its client has open; a subagent
 // has none of its own, though its thread stays open when it has finished.
 func TestThread(t *testing.T) {
-	f := New(Options{Clients: clientstest.Table()}, Stored{Created: created})
+	f := unsettled()
 	for n, parent := range []string{1: "", 2: uuid(1), 3: ""} {
 		c := ofParent(ofSession(n, reply(before(1), "m1", 9_000, 10)), parent)
 		c.Session.InTurn = false

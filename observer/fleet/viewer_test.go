@@ -122,10 +122,7 @@ func TestViewsOrder(t *testing.T) {
 
 // idle makes a fleet of n sessions where nothing is new.
 func idle(n int, keep func(Delta)) *Fleet {
-	f := New(Options{
-		Clients: clientstest.Table(),
-		Ledger:  newStore(),
-	}, Stored{Created: created})
+	f := newStore().unsettled()
 	for i := range n {
 		f.Apply(idleChange(i))
 	}
@@ -193,10 +190,7 @@ func TestMemory(t *testing.T) {
 	}{
 		{"read", func() *Fleet { return idle(n, func(Delta) {}) }},
 		{"restarted", func() *Fleet {
-			return New(Options{
-				Clients: clientstest.Table(),
-				Ledger:  disk,
-			}, disk.stored(t))
+			return disk.restored(t)
 		}},
 	} {
 		before := heap()

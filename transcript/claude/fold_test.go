@@ -2,7 +2,6 @@ package claude
 
 import (
 	"fmt"
-	"math/rand/v2"
 	"os"
 	"strings"
 	"testing"
@@ -145,54 +144,6 @@ func history(t *testing.T) []string {
 	noErrors(t, err)
 	lines = append(lines, strings.Split(strings.TrimSpace(string(b)), "\n")...)
 	return append(lines, reading("r5", at(50), 800))
-}
-
-// TestFoldKnowsNoBatches: where calls of Take cut, and whether the line's buffer is
-// used again, changes neither the sum nor what is taken together.
-func TestFoldKnowsNoBatches(t *testing.T) {
-	lines := history(t)
-	type total struct {
-		Session  transcript.Session
-		Messages map[transcript.Key]transcript.Usage
-		Last     map[transcript.Key]transcript.Compaction
-	}
-	run := func(cut func(i int) bool) total {
-		f := NewFold("x", false)
-		sum := total{
-			Messages: map[transcript.Key]transcript.Usage{},
-			Last:     map[transcript.Key]transcript.Compaction{},
-		}
-		buf := make([]byte, 0, 1<<16)
-		for i, line := range lines {
-			buf = append(buf[:0], line...)
-			f.Line(buf, len(line)+1, &transcript.Entry{})
-			if !cut(i) && i < len(lines)-1 {
-				continue
-			}
-			news := f.Take()
-			for _, m := range news.Messages {
-				sum.Messages[m.ID] = sum.Messages[m.ID].Plus(m.Usage).Minus(m.Was)
-			}
-			for _, c := range news.Compactions {
-				sum.Last[c.Key] = c
-			}
-		}
-		sum.Session = f.Session
-		return sum
-	}
-	want := run(func(int) bool { return false })
-	if want.Session.Total() < 3 || want.Session.Bad != 1 || len(want.Messages) < 5 {
-		t.Fatalf("the history tells too little: %+v", want.Session)
-	}
-	r := rand.New(rand.NewPCG(1, 0))
-	for range 200 {
-		if d := cmp.Diff(want, run(func(int) bool { return r.IntN(3) == 0 })); d != "" {
-			t.Fatalf("(-want +got):\n%s", d)
-		}
-	}
-	if d := cmp.Diff(want, run(func(int) bool { return true })); d != "" {
-		t.Fatalf("(-want +got):\n%s", d)
-	}
 }
 
 // TestPeekLeavesTheFold compares two folds; one is asked at every line what

@@ -13,118 +13,98 @@ func TestCompactsAt(t *testing.T) {
 	env := func(window string) AutoCompact { return AutoCompact{Window: window} }
 	percent := func(p string) AutoCompact { return AutoCompact{Percent: p} }
 	setting := func(n int64) AutoCompact { return AutoCompact{Setting: n} }
-	tests := []struct {
-		name           string
+	type client struct {
 		window         int64
 		model, version string
-		told           AutoCompact
-		want           int64
+	}
+	current := client{small, opus, "2.1.330"}
+	wide := client{large, opus, "2.1.330"}
+	tests := []struct {
+		name string
+		client
+		told AutoCompact
+		want int64
 	}{
-		{"nothing is known of the client", small, "", "", AutoCompact{}, 167_000},
-		{"version that is none", small, "", "dev", AutoCompact{}, 167_000},
-		{"first with the smaller reserve", small, opus, "2.1.21", AutoCompact{}, 167_000},
-		{"last with the larger reserve", small, opus, "2.1.20", AutoCompact{}, 155_000},
-		{"old", small, opus, "1.0.128", AutoCompact{}, 155_000},
-		{"beta of a later one", small, opus, "2.2.0-beta.1", AutoCompact{}, 167_000},
-		{"large window", large, opus, "2.1.330", AutoCompact{}, 967_000},
-		{"no window", 0, opus, "2.1.330", AutoCompact{}, 0},
-		{"window below the reserve", 30_000, opus, "2.1.330", AutoCompact{}, 0},
-		{"off", small, opus, "2.1.330", AutoCompact{Off: true, Window: "100000"}, 0},
+		{"nothing is known of the client", client{small, "", ""}, AutoCompact{}, 167_000},
+		{"version that is none", client{small, "", "dev"}, AutoCompact{}, 167_000},
+		{"first with the smaller reserve", client{small, opus, "2.1.21"}, AutoCompact{}, 167_000},
+		{"last with the larger reserve", client{small, opus, "2.1.20"}, AutoCompact{}, 155_000},
+		{"beta of a later one", client{small, opus, "2.2.0-beta.1"}, AutoCompact{}, 167_000},
+		{"large window", wide, AutoCompact{}, 967_000},
+		{"no window", client{0, opus, "2.1.330"}, AutoCompact{}, 0},
+		{"window below the reserve", client{30_000, opus, "2.1.330"}, AutoCompact{}, 0},
+		{"off", current, AutoCompact{Off: true, Window: "100000"}, 0},
 
-		{"smaller window", small, opus, "2.1.330", env("100000"), 67_000},
-		{"with spaces", small, opus, "2.1.330", env(" 150000 "), 117_000},
-		{"below the least", small, opus, "2.1.330", env("50000"), 67_000},
-		{"larger than the model's", small, opus, "2.1.330", env("500000"), 167_000},
-		{"smaller than a large one", large, opus, "2.1.330", env("500000"), 467_000},
-		{"beyond all", large, opus, "2.1.330", env("5000000"), 967_000},
-		{"zero", small, opus, "2.1.330", env("0"), 167_000},
-		{"negative", small, opus, "2.1.330", env("-100000"), 167_000},
-		{"words", small, opus, "2.1.330", env("auto"), 167_000},
-		{
-			"too large to count",
-			small,
-			opus,
-			"2.1.330",
-			env("99999999999999999999999"),
-			167_000,
-		},
-		{"thousands", large, opus, "2.1.330", env("200k"), 167_000},
-		{"millions", large, opus, "2.1.330", env("0.5M"), 467_000},
-		{"a unit that old clients pass over", large, opus, "2.1.300", env("200k"), 67_000},
-		{"bare hundreds", large, opus, "2.1.330", env("200"), 67_000},
-		{"what follows a number", large, opus, "2.1.197", env("200000 tokens"), 167_000},
-		{"a variable that is not known yet", small, opus, "2.1.52", env("100000"), 167_000},
-		{"before there was a least", small, opus, "2.1.75", env("80000"), 47_000},
+		{"smaller window", current, env("100000"), 67_000},
+		{"with spaces", current, env(" 150000 "), 117_000},
+		{"below the least", current, env("50000"), 67_000},
+		{"larger than the model's", current, env("500000"), 167_000},
+		{"smaller than a large one", wide, env("500000"), 467_000},
+		{"beyond all", wide, env("5000000"), 967_000},
+		{"zero", current, env("0"), 167_000},
+		{"negative", current, env("-100000"), 167_000},
+		{"words", current, env("auto"), 167_000},
+		{"too large to count", current, env("99999999999999999999999"), 167_000},
+		{"thousands", wide, env("200k"), 167_000},
+		{"millions", wide, env("0.5M"), 467_000},
+		{"a unit that old clients pass over", client{large, opus, "2.1.300"}, env("200k"), 67_000},
+		{"bare hundreds", wide, env("200"), 67_000},
+		{"what follows a number", client{large, opus, "2.1.197"}, env("200000 tokens"), 167_000},
+		{"a variable that is not known yet", client{small, opus, "2.1.52"}, env("100000"), 167_000},
+		{"before there was a least", client{small, opus, "2.1.75"}, env("80000"), 47_000},
 
-		{"setting", small, opus, "2.1.330", setting(120_000), 87_000},
-		{"setting below the least", small, opus, "2.1.330", setting(99_999), 167_000},
-		{
-			"setting larger than the window",
-			small,
-			opus,
-			"2.1.330",
-			setting(1_000_000),
-			167_000,
-		},
-		{"setting that is not known yet", small, opus, "2.1.75", setting(120_000), 167_000},
-		{"environment before settings", small, opus, "2.1.330", AutoCompact{
+		{"setting", current, setting(120_000), 87_000},
+		{"setting below the least", current, setting(99_999), 167_000},
+		{"setting larger than the window", current, setting(1_000_000), 167_000},
+		{"setting that is not known yet", client{small, opus, "2.1.75"}, setting(120_000), 167_000},
+		{"environment before settings", current, AutoCompact{
 			Window:  "150000",
 			Setting: 120_000,
 		}, 117_000},
-		{"environment that is ignored", small, opus, "2.1.330", AutoCompact{
+		{"environment that is ignored", current, AutoCompact{
 			Window:  "x",
 			Setting: 120_000,
 		}, 87_000},
-		{"setting for the model", large, opus, "2.1.330", AutoCompact{
+		{"setting for the model", wide, AutoCompact{
 			Setting: 120_000,
 			Models:  hook.Models{haiku: 110_000, opus: 300_000},
 		}, 267_000},
-		{"model's own", large, opus, "2.1.330", AutoCompact{
+		{"model's own", wide, AutoCompact{
 			Setting: 120_000,
 			Models:  hook.Models{opus: 0},
 		}, 967_000},
-		{"setting for another model", large, opus, "2.1.330", AutoCompact{
+		{"setting for another model", wide, AutoCompact{
 			Setting: 120_000,
 			Models:  hook.Models{haiku: 300_000},
 		}, 87_000},
-		{
-			"setting for the model and for a shorter name", large, opus, "2.1.330",
+		{"setting for the model and for a shorter name", wide,
 			AutoCompact{
 				Models: hook.Models{"claude-opus-4": 500_000, opus: 300_000},
-			},
-			267_000,
-		},
-		{"model with a date", small, sonnet, "2.1.330", AutoCompact{
+			}, 267_000},
+		{"model with a date", client{small, sonnet, "2.1.330"}, AutoCompact{
 			Models: hook.Models{"claude-sonnet-4-5": 130_000},
 		}, 97_000},
 
-		{"percent", small, opus, "2.1.330", percent("50"), 90_000},
-		{
-			"percent of a fraction, in floating point",
-			small,
-			opus,
-			"2.1.330",
-			percent("33.3"),
-			59_939,
-		},
-		{"percent that is rounded down", small, opus, "2.1.330", percent("0.0017"), 3},
-		{"percent above the buffer", small, opus, "2.1.330", percent("99"), 167_000},
-		{"all", small, opus, "2.1.330", percent("100"), 167_000},
-		{"more than all", small, opus, "2.1.330", percent("101"), 167_000},
-		{"no percent", small, opus, "2.1.330", percent("0"), 167_000},
-		{"percent with a sign", small, opus, "2.1.330", percent("50%"), 90_000},
-		{"percent of a smaller window", small, opus, "2.1.330", AutoCompact{
+		{"percent", current, percent("50"), 90_000},
+		{"percent of a fraction, in floating point", current, percent("33.3"), 59_939},
+		{"percent that is rounded down", current, percent("0.0017"), 3},
+		{"percent above the buffer", current, percent("99"), 167_000},
+		{"all", current, percent("100"), 167_000},
+		{"more than all", current, percent("101"), 167_000},
+		{"no percent", current, percent("0"), 167_000},
+		{"percent with a sign", current, percent("50%"), 90_000},
+		{"percent of a smaller window", current, AutoCompact{
 			Window:  "100000",
 			Percent: "60",
 		}, 48_000},
-		{"percent of an old client", small, opus, "2.1.20", percent("50"), 84_000},
+		{"percent of an old client", client{small, opus, "2.1.20"}, percent("50"), 84_000},
 
-		{"shorter answers", small, opus, "2.1.330", AutoCompact{Output: "8192"}, 178_808},
-		{"longer answers", small, opus, "2.1.330", AutoCompact{Output: "64000"}, 167_000},
-		{"longer answers of an old client", small, opus, "2.1.20", AutoCompact{
+		{"shorter answers", current, AutoCompact{Output: "8192"}, 178_808},
+		{"longer answers", current, AutoCompact{Output: "64000"}, 167_000},
+		{"longer answers of an old client", client{small, opus, "2.1.20"}, AutoCompact{
 			Output: "64000",
 		}, 123_000},
-		{"answers of no length", small, opus, "2.1.330", AutoCompact{Output: "0"}, 167_000},
+		{"answers of no length", current, AutoCompact{Output: "0"}, 167_000},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {

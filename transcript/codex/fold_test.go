@@ -12,29 +12,7 @@ import (
 	"testing"
 
 	"github.com/klauspost/compress/zstd"
-
-	"sm/transcript"
 )
-
-// TestSizeBeforeCompaction: it is that of the newest reply, not of the request that sums the
-// conversation up.
-func TestSizeBeforeCompaction(t *testing.T) {
-	name := "testdata/transcripts/auto-compaction/sessions/2026/11/22/rollout-2026-11-22T00-23-17-01a200a2-c691-7de0-a325-4ece90591c2c.jsonl"
-	var sizes []int64
-	foldLines(t, name, func(_ *Fold, e *transcript.Entry, _ bool) {
-		if e.Kind == transcript.KindBoundary {
-			sizes = append(sizes, e.PreTokens)
-		}
-	})
-	for _, n := range sizes {
-		if n < 230_000 || n > 258_400 {
-			t.Errorf("sizes %v", sizes)
-		}
-	}
-	if len(sizes) != 3 {
-		t.Errorf("sizes %v", sizes)
-	}
-}
 
 // TestIdentify: the names of a thread's files contain its id.
 func TestIdentify(t *testing.T) {

@@ -211,6 +211,11 @@ func (r *rig) path(elem ...string) string {
 	return filepath.Join(append([]string{r.root}, elem...)...)
 }
 
+// numbered is the path of one of many transcripts.
+func (r *rig) numbered(n int) string {
+	return r.path("-p", fmt.Sprintf("%08d-0000-4000-8000-000000000000.jsonl", n))
+}
+
 func (r *rig) write(path, text string, flag int) {
 	r.t.Helper()
 	r.must(os.MkdirAll(filepath.Dir(path), 0o700))

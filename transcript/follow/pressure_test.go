@@ -22,27 +22,21 @@ func TestPressure(t *testing.T) {
 			r.o.NoInotify = noInotify
 			r.o.Stats = &Stats{}
 			const files = 60
-			path := func(n int) string {
-				return r.path(
-					"-p",
-					fmt.Sprintf("%08d-0000-4000-8000-000000000000.jsonl", n),
-				)
-			}
 			for n := range files {
-				r.append(path(n), reply(1, 100))
+				r.append(r.numbered(n), reply(1, 100))
 				at := time.Now().Add(-time.Duration(files-n) * time.Second) // the later, the younger
-				r.must(os.Chtimes(path(n), at, at))
+				r.must(os.Chtimes(r.numbered(n), at, at))
 			}
 			most := int64(0)
 			r.start()
 			r.settle("at the start")
 			for round := range 4 {
 				for n := range files {
-					r.append(path(n), reply(2+round, 100*round))
+					r.append(r.numbered(n), reply(2+round, 100*round))
 				}
 				r.settle(fmt.Sprintf("round %d: all have grown", round))
 				most = max(most, r.o.Stats.Live.Load())
-				r.append(path(round), reply(20+round, 100))
+				r.append(r.numbered(round), reply(20+round, 100))
 				r.settle(fmt.Sprintf("round %d: one that was parked has grown", round))
 			}
 			r.stop()
@@ -63,18 +57,12 @@ func TestPressureDescriptors(t *testing.T) {
 	r.o.Live = 40
 	r.o.Tails = 5
 	for n := range 100 {
-		r.append(
-			r.path("-p", fmt.Sprintf("%08d-0000-4000-8000-000000000000.jsonl", n)),
-			reply(1, 100),
-		)
+		r.append(r.numbered(n), reply(1, 100))
 	}
 	r.start()
 	r.settle("at the start")
 	for n := range 100 { // a file that has a tail has been opened when this was read
-		r.append(
-			r.path("-p", fmt.Sprintf("%08d-0000-4000-8000-000000000000.jsonl", n)),
-			reply(2, 200),
-		)
+		r.append(r.numbered(n), reply(2, 200))
 	}
 	r.settle("all have grown")
 	held := func() (n int) {
