@@ -3,6 +3,7 @@ package dashboards
 import (
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -93,13 +94,22 @@ func TestDeployAlertmanager(t *testing.T) {
 	for _, path := range files(t, "../deploy/alertmanager/*.yml") {
 		var c struct {
 			Route struct {
-				By []string `yaml:"group_by"`
+				By     []string `yaml:"group_by"`
+				Routes []struct {
+					Matchers []string
+					Interval string `yaml:"group_interval"`
+				}
 			}
 			Inhibit []struct{ Equal []string } `yaml:"inhibit_rules"`
 		}
 		decode(t, path, &c)
 		if diff := cmp.Diff([]string{"session", "job", "instance", "host"}, c.Route.By); diff != "" {
 			t.Errorf("%s: groups (-want +got):\n%s", path, diff)
+		}
+		for _, r := range c.Route.Routes {
+			if slices.Contains(r.Matchers, `alertname="AgentWaiting"`) && r.Interval != "1m" {
+				t.Errorf("%s: a wait within %q after another is not notified", path, r.Interval)
+			}
 		}
 		for _, i := range c.Inhibit {
 			if !strings.HasSuffix(strings.Join(i.Equal, " "), "job instance host") {
