@@ -3,6 +3,7 @@ package observer
 import (
 	"cmp"
 	"log/slog"
+	"strings"
 	"sync/atomic"
 	"time"
 
@@ -14,6 +15,7 @@ import (
 	"sm/observer/notify"
 	"sm/observer/persist"
 	"sm/transcript/clients"
+	"sm/transcript/wording"
 )
 
 // core is the state that the loop owns. Only functions sent to the loop see it.
@@ -71,22 +73,37 @@ func (c *core) operator(key, text string) {
 // noticeWaits notifies the operator, once for each wait, of agents that have waited for a
 // person for Settings.Waiting.
 func (c *core) noticeWaits(now time.Time) {
-	views, _ := c.recent(now, "")
+	views, _ := c.fleet.Recent(now, c.settings.SessionTTL, "")
 	for _, v := range views {
-		s := c.session(&v)
 		asked := v.Asked.Time()
-		if s.State != "waiting" || s.IsCompacting || now.Sub(asked) < c.settings.Waiting ||
-			!asked.After(c.agents.look(s.ID).asked) {
+		if !v.Waits || now.Sub(asked) < c.settings.Waiting ||
+			!asked.After(c.agents.look(v.Agent.ID).asked) {
+			continue
+		}
+		s := c.session(&v)
+		if s.State != "waiting" || s.IsCompacting {
 			continue
 		}
 		c.agents.of(s.ID).asked = asked
+		text := s.DisplayName()
+		if s.Project != "" {
+			text += " in " + s.Project
+		}
+		text += " waits for you: " + cmp.Or(s.WaitingFor, "an answer")
 		c.notices = append(c.notices, notify.Notice{
-			Key: s.ID + "/waiting",
-			Text: c.app.o.Sanitise(s.DisplayName() + " in " + s.Project + " waits for you: " +
-				cmp.Or(s.WaitingFor, "an answer")),
-			Log: s.ShortName() + " waits for you",
+			Key:  s.ID + "/waiting",
+			Text: strings.Map(printable, text),
+			Log:  s.ShortName() + " waits for you",
 		})
 	}
+}
+
+// printable replaces what does not print by a space.
+func printable(r rune) rune {
+	if wording.Printable(r) {
+		return r
+	}
+	return ' '
 }
 
 func (c *core) effect(e effect) { c.effects = append(c.effects, e) }

@@ -13,13 +13,15 @@ func TestWaitingNotifiesTheOperator(t *testing.T) {
 	t.Parallel()
 	g := newGuarded(t)
 	g.o.Waiting = 2 * time.Minute
+	g.o.MaxSessions = 1 // this is about lists and metrics
 	g.start()
 	began := time.Now()
-	g.write(uuid(1), prompt(ago(0), "p1", "Fix the login test"), reply(ago(0), "m1", 40_000, 10))
+	g.write(uuid(1), prompt(ago(time.Minute), "p1", "Fix the login test"), reply(ago(time.Minute), "m1", 40_000, 10))
+	g.write(uuid(2), prompt(ago(0), "p2", "Other work"), reply(ago(0), "m2", 40_000, 10))
 	for minute := range 8 {
 		asked := minute / 4 * 4 // answered after 4 minutes, and asked again
 		g.rig.client(4711, uuid(1), fmt.Sprintf(
-			`,"status":"waiting","waitingFor":"permission: %d","statusUpdatedAt":%d`,
+			`,"status":"waiting","waitingFor":"permission: %d\u0007(x)","statusUpdatedAt":%d`,
 			asked,
 			began.Add(time.Duration(asked)*time.Minute).UnixMilli(),
 		))
@@ -32,7 +34,7 @@ func TestWaitingNotifiesTheOperator(t *testing.T) {
 	}
 	g.stop()
 	const text = "Fix the login test in web waits for you: permission: "
-	if got, want := g.notified(), text+"0\n"+text+"4\n"; got != want {
+	if got, want := g.notified(), text+"0 (x)\n"+text+"4 (x)\n"; got != want {
 		t.Errorf("the command got %q, want %q", got, want)
 	}
 	if log := g.log.String(); strings.Count(log, "waits for you") != 2 ||
