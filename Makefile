@@ -55,7 +55,7 @@ install: build ## put sm, its completions and manual pages below PREFIX (~/.loca
 	bin/sm man "$$to/share/man/man1"; \
 	echo "installed $$to/bin/sm, its completions and manual pages"; \
 	[ -n "$(DESTDIR)" ] || ls {/usr,"$${HOMEBREW_PREFIX:-/usr/local}"}/share/bash-completion/bash_completion 2>/dev/null | grep -q . || \
-		echo "completion in bash needs the package bash-completion, which is not installed"; \
+		echo "bash completes sm with the package bash-completion, which is not installed, or with 'source <(sm completion bash)' in ~/.bashrc"; \
 	case ":$$PATH:" in *":$(PREFIX)/bin:"*) ;; *) \
 		[ -n "$(DESTDIR)" ] || echo "$(PREFIX)/bin is not in your PATH: add it there, so that you and your agents find sm";; esac
 

@@ -6,9 +6,11 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// bashWords stands in for the function of the package bash-completion that the script for bash
-// calls.
-const bashWords = `declare -F _get_comp_words_by_ref >/dev/null || _get_comp_words_by_ref() {
+// bashWords replaces the function of the script for bash that is called where the package
+// bash-completion is not loaded, and needs that package itself.
+const bashWords = `
+__sm_init_completion()
+{
     cword=$COMP_CWORD
     words=("${COMP_WORDS[@]}")
     cur=${words[cword]}
@@ -17,7 +19,7 @@ const bashWords = `declare -F _get_comp_words_by_ref >/dev/null || _get_comp_wor
 `
 
 func newCompletionCommand(env *environ) *cobra.Command {
-	return command(`completion bash|zsh|fish
+	cmd := command(`completion bash|zsh|fish
 Print the script with which a shell completes commands, flags and agents
 
 'make install' and the packages put the scripts where the shells look for them.
@@ -29,8 +31,9 @@ $ sm completion fish | source        # in ~/.config/fish/config.fish
 		root := cmd.Root()
 		switch args[0] {
 		case "bash":
+			err := root.GenBashCompletionV2(env.Stdout, true)
 			fmt.Fprint(env.Stdout, bashWords)
-			return root.GenBashCompletionV2(env.Stdout, true)
+			return err
 		case "zsh":
 			return root.GenZshCompletion(env.Stdout)
 		case "fish":
@@ -38,4 +41,6 @@ $ sm completion fish | source        # in ~/.config/fish/config.fish
 		}
 		return usagef("no completion for %s: give bash, zsh or fish", quote(args[0]))
 	})
+	cmd.ValidArgs = []string{"bash", "zsh", "fish"}
+	return cmd
 }
