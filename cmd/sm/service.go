@@ -36,7 +36,7 @@ $ sm service install
 		serviceStep(env, `status
 Show whether the units are in place, and what the service does
 
-The exit code is 1 if one is missing.
+The exit code is 1 if one is missing, unless the service runs with those of a package.
 
 $ sm service status
 `, service.Status),

@@ -161,7 +161,8 @@ func Remove(ctx context.Context, o Options) error {
 }
 
 // Status prints whether the files are as Install would write them, and the state that
-// the service manager reports. Without the files it is an error.
+// the service manager reports. Without the files it is an error, unless the service runs
+// with those of a package.
 func Status(ctx context.Context, o Options) error {
 	m, err := o.manager()
 	if err != nil {
@@ -175,8 +176,10 @@ func Status(ctx context.Context, o Options) error {
 		return err
 	}
 	o.print("%s", state)
-	if m.files[0].state == missing {
-		return errors.New("the service is not installed; run sm service install")
+	for _, f := range m.files {
+		if f.state == missing && !strings.Contains(state, ", active") {
+			return errors.New("the service is not installed; run sm service install")
+		}
 	}
 	return nil
 }

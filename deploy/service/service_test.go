@@ -324,3 +324,23 @@ func TestVerify(t *testing.T) {
 		t.Errorf("%v\n%s", err, out)
 	}
 }
+
+// TestStatusMissing: without one of its files there is no service, unless it runs with the
+// units of a package.
+func TestStatusMissing(t *testing.T) {
+	t.Parallel()
+	for state, want := range map[string]bool{"active": true, "inactive": false} {
+		r := newRig(t, "linux")
+		r.Run = func(context.Context, string, ...string) (string, error) { return state, nil }
+		socket := filepath.Join(r.Config, "systemd/user/sm.socket")
+		if err := os.MkdirAll(filepath.Dir(socket), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(socket, nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if err := Status(t.Context(), r.Options); (err == nil) != want {
+			t.Errorf("%s: %v", state, err)
+		}
+	}
+}
