@@ -129,12 +129,15 @@ func noteAfter(
 ) error {
 	checks := []string{"observer", "hooks", "guard"}
 	if codexAlone {
-		checks = checks[:1]
+		checks = []string{"observer", "codex hooks"}
 	}
 	cfg.Alertmanager.URLs = nil // they do not matter here
 	o, err := doctorOptions(cfg, env)
 	o.Dir = "" // what was installed is for all projects
 	for _, f := range doctor.Examine(ctx, o) {
+		if f.Check == "codex hooks" && f.Status == doctor.Broken {
+			continue // not trusted yet, which the installation has printed
+		}
 		if f.Remedy != "" && slices.Contains(checks, f.Check) {
 			env.say("note: %s: %s; %s", f.Check, f.Text, f.Remedy)
 		}

@@ -43,14 +43,15 @@ type Finding struct {
 	Cause string `json:"cause,omitempty"`
 }
 
-// Grouped returns findings for people: one for all sessions with the same cause.
+// Grouped returns findings for people: one for all sessions with the same cause and remedy.
 func Grouped(all []Finding) (short []Finding) {
-	alike := map[string]int{}
+	type group struct{ cause, remedy string }
+	alike := map[group]int{}
 	for _, f := range all {
-		alike[f.Cause]++
+		alike[group{f.Cause, f.Remedy}]++
 	}
 	for _, f := range all {
-		if n := alike[f.Cause]; f.Cause != "" && n > 1 {
+		if n := alike[group{f.Cause, f.Remedy}]; f.Cause != "" && n > 1 {
 			f.Check = "sessions"
 			f.Text = fmt.Sprintf("%d sessions: %s", n, f.Cause)
 			f.Cause = ""

@@ -25,7 +25,7 @@ func (d *doctor) observer(ctx context.Context) {
 	switch {
 	case isForeign:
 		d.broken(check, "start an observer of your own with sm observe, or name its socket with --socket",
-			"%s is served by uid %d, not by you; nothing was sent there", foreign.Path, foreign.UID)
+			"%s is served by uid %v, not by you; nothing was sent there", foreign.Path, foreign.UID)
 		return
 	case errors.Is(err, api.ErrNoObserver):
 		d.broken(check, "run sm observe, or sm service install to start it at each login",

@@ -173,11 +173,18 @@ func TestGrouped(t *testing.T) {
 	}
 	d.watching = false
 	d.session(&api.Session{Name: "c", Client: "codex", HookAt: &now})
+	two := []Finding{ // with the same cause, but other remedies
+		{"session d", Noted, "no transcript yet, hook never", "see above", "hook never"},
+		{"session e", Noted, "no transcript yet, hook never", "look at /hooks", "hook never"},
+	}
+	d.findings = append(d.findings, two...)
 	d.ok("tmux", "tmux 3.5a")
 	const alone = "known from transcripts alone, as no hook was ever called"
 	want := []Finding{
 		{"sessions", Noted, "2 sessions: " + alone, "run sm install, and start them anew", ""},
 		{"session c", Healthy, "no transcript yet, hook 0s ago", "", "all is well"},
+		two[0],
+		two[1],
 		{"tmux", Healthy, "tmux 3.5a", "", ""},
 	}
 	if diff := cmp.Diff(want, Grouped(d.findings)); diff != "" {
