@@ -84,11 +84,11 @@ func TestRecent(t *testing.T) {
 	o := observer.Options{Clients: clientTable(nil, []string{dir}, nil)}
 	o.Settings.Alerts = alerts.Defaults()
 	for at, want := range map[time.Time]string{
-		all[0].Now: "Last 30 days: 6 compactions, 0 tokens read again, most in web; sm report shows more\n",
+		all[0].Now: "Last 30 days: 6 compactions; bin/sm report shows more\n",
 		now:        "",
 	} {
 		var b strings.Builder
-		printRecent(t.Context(), &b, o, at)
+		printRecent(t.Context(), &b, o, at, "bin/sm")
 		if got := b.String(); got != want {
 			t.Errorf("at %v: %q, want %q", at, got, want)
 		}

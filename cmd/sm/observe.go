@@ -141,7 +141,7 @@ func (env *environ) greet(
 		fmt.Fprint(env.Stderr, greeting(a.Addrs(), o, env.called(o.Socket)))
 		greeted()
 		if !o.Demo {
-			printRecent(ctx, env.Stderr, o, time.Now())
+			printRecent(ctx, env.Stderr, o, time.Now(), env.program())
 		}
 	case <-ctx.Done():
 		wipe()
@@ -149,8 +149,15 @@ func (env *environ) greet(
 }
 
 // printRecent prints a line with the costs of compactions in the last 30 days, if there
-// were any. It reads what was written since on one processor.
-func printRecent(ctx context.Context, stderr io.Writer, o observer.Options, now time.Time) {
+// were any. It reads what was written since on one processor, and prints nothing once ctx
+// has ended. sm is how to call this program.
+func printRecent(
+	ctx context.Context,
+	stderr io.Writer,
+	o observer.Options,
+	now time.Time,
+	sm string,
+) {
 	since := now.AddDate(0, 0, -30)
 	h, err := history.Read(ctx, history.Options{
 		Clients: o.Clients,
@@ -167,18 +174,25 @@ func printRecent(ctx context.Context, stderr io.Writer, o observer.Options, now 
 		Now:     now,
 	})
 	debug.FreeOSMemory()
-	if err == nil {
-		_ = (&view.Printer{Writer: stderr}).Print("recent", r) // the terminal is gone
+	if err == nil && ctx.Err() == nil {
+		_ = (&view.Printer{Writer: stderr}).Print("recent", struct {
+			*report.Report
+			Program string
+		}{r, sm}) // the terminal is gone
 	}
 }
 
-// called is how to call this program for the observer at a socket: as the user has called it, or
-// sm if that is in the PATH.
-func (env *environ) called(socket string) string {
-	sm := env.CalledAs
-	if files.Same(sm, proc.LookPath(env.Get("PATH"), "sm")) {
-		sm = "sm"
+// program is how to call this program: as the user has called it, or sm if that is in the PATH.
+func (env *environ) program() string {
+	if files.Same(env.CalledAs, proc.LookPath(env.Get("PATH"), "sm")) {
+		return "sm"
 	}
+	return env.CalledAs
+}
+
+// called is how to call this program for the observer at a socket.
+func (env *environ) called(socket string) string {
+	sm := env.program()
 	if !env.usual(socket) {
 		sm += " --socket " + plain.ShellQuote(socket)
 	}

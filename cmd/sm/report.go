@@ -19,10 +19,10 @@ func newReportCommand(env *environ) *cobra.Command {
 	cmd := command(`report [PATH]...
 Summarize compactions and their cost
 
-Read the transcripts in and below each PATH, by default all of this user, and summarize them: what compactions cost in
-tokens of files that were read again in the 25 replies after them, and in time; the same for handoffs and clears; sizes of
-contexts by client; one piece of advice. --verbose adds sessions, turns and compactions by project, model and month, and
-how sizes and turns are spread. Dollars are estimated by cost.prices of the configuration.
+Read the transcripts in and below each PATH, by default all of this user, and summarize them: what compactions cost
+in tokens of files that were read again in the 25 replies after them, and in time; the same for handoffs and clears;
+sizes of contexts by client; one piece of advice. --verbose adds sessions, turns and compactions by project, model and
+month, and how sizes and turns are spread. Dollars are estimated by cost.prices of the configuration.
 
 Records copied by a fork or a resume count once; subagents do not count. No observer is needed.
 

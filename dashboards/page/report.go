@@ -89,7 +89,7 @@ func columnsOf(bins []report.Bin) (list []column) {
 	return list
 }
 
-// sticksOf draws what was read again after each boundary, nil where there is none.
+// sticksOf draws what was read again after each boundary, nil where nothing was.
 func sticksOf(all []report.Boundary, zone *time.Location) *sticks {
 	if len(all) == 0 {
 		return nil
@@ -101,6 +101,9 @@ func sticksOf(all []report.Boundary, zone *time.Location) *sticks {
 		from = min(from, b.At.Unix())
 		to = max(to, b.At.Unix())
 		peak = max(peak, b.Tokens)
+	}
+	if peak == 0 {
+		return nil
 	}
 	edge := max(30, (to-from)/50) // so that no figure is at the edge
 	return &sticks{

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"sm/observer/api"
 	"sm/observer/history/report"
 )
 
@@ -26,7 +27,10 @@ func reported(t *testing.T, r *Report) string {
 
 // TestReport: all figures are drawn, and names are escaped.
 func TestReport(t *testing.T) {
-	sizes := &report.Report{Costs: report.Costs{Compactions: report.Cost{Count: 1}}}
+	sizes := &report.Report{
+		Compactions: api.Compactions{Auto: 1},
+		Costs:       report.Costs{Compactions: report.Cost{Count: 1}},
+	}
 	sizes.Pre.Histogram = []report.Bin{{
 		From:  150_000,
 		To:    160_000,

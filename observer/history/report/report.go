@@ -7,6 +7,7 @@
 package report
 
 import (
+	"cmp"
 	"context"
 	"slices"
 	"strings"
@@ -64,24 +65,25 @@ func Of(ctx context.Context, h *history.History, o Options) (*Report, error) {
 	return r, nil
 }
 
-// projectsOf names the projects of agents. A name begins with the folder above where
-// projects in different ones have that name.
+// projectsOf names the projects of agents. Where projects in different folders have one name,
+// the folder comes before it.
 func projectsOf(views []fleet.View) map[string]string {
-	folders := map[string]string{} // all above projects of a name
+	folders := map[string]string{} // by name
+	several := map[string]bool{}   // names in different folders
 	for i := range views {
-		v := &views[i]
-		if folder := folderAbove(v); !strings.Contains(folders[v.Project], folder) {
-			folders[v.Project] += folder
+		name := views[i].Project
+		if folder := folderAbove(&views[i]); folder != "" {
+			several[name] = several[name] || cmp.Or(folders[name], folder) != folder
+			folders[name] = folder
 		}
 	}
 	projects := map[string]string{}
 	for i := range views {
-		v := &views[i]
-		name := v.Project
-		if folder := folderAbove(v); folder != folders[name] {
-			name = folder + name
+		name := views[i].Project
+		if several[name] {
+			name = folderAbove(&views[i]) + name
 		}
-		projects[v.Agent.ID] = name
+		projects[views[i].Agent.ID] = name
 	}
 	return projects
 }
@@ -150,6 +152,19 @@ type Report struct {
 type Client struct {
 	Name string `json:"name"`
 	*Report
+}
+
+// Compacted returns the parts of the clients with compactions, nil unless there are several.
+func (r *Report) Compacted() (parts []Client) {
+	for _, c := range r.Clients {
+		if c.Compactions.Total() > 0 {
+			parts = append(parts, c)
+		}
+	}
+	if len(parts) < 2 {
+		return nil
+	}
+	return parts
 }
 
 // Row is the part of one project, model or month. A session counts for its last

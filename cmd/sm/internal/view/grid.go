@@ -1,7 +1,9 @@
 package view
 
 import (
+	"cmp"
 	"fmt"
+	"slices"
 
 	"sm/dashboards/screen"
 	"sm/observer/history/tune"
@@ -25,6 +27,14 @@ func candidateRows(g *tune.Grid) (list []*tune.Candidate) {
 		}
 	}
 	return list
+}
+
+// timeliest is the first pair with the most compactions announced in time.
+func timeliest(g *tune.Grid) *tune.Candidate {
+	pair := slices.MaxFunc(g.Pairs, func(a, b tune.Candidate) int {
+		return cmp.Compare(a.Timely, b.Timely)
+	})
+	return &pair
 }
 
 func thresholdText(n int64, unit string) string {

@@ -12,43 +12,45 @@ const past = `
 
 {{- define "client"}}{{if eq . "claude"}}Claude Code{{else if eq . "codex"}}Codex{{else}}{{text .}}{{end}}{{end}}
 
-{{- define "recent"}}{{with .Costs.Compactions}}{{if .Count}}Last 30 days: {{counted .Count "compaction"}}, {{tokens .All}} tokens read again, most in {{with index $.ProjectCosts 0}}{{text (or .Name "(unknown)")}}{{end}}; sm report shows more
+{{- define "recent"}}{{with .Costs.Compactions}}{{if .Count}}Last 30 days: {{counted .Count "compaction"}}
+	{{- if .All}}, {{tokens .All}} tokens read again, most in {{with index $.ProjectCosts 0}}{{short (or .Name "(unknown)") 30}}{{end}}{{end}}; {{$.Program}} report shows more
 {{end}}{{end}}{{end}}
 
 {{- define "lead"}}{{if .Compactions.Total}}{{counted .Compactions.Total "compaction"}}{{with .Spent}}
 	{{- if .Tokens}} cost {{tokens .Tokens}} tokens read again{{with .USD}} (estimated {{printf "$%.2f" (value .)}}){{end}}
 		{{- if .Seconds}} and {{lasted .Seconds}}{{end}}.
-	{{- else}}{{if .Seconds}} took {{lasted .Seconds}}{{end}}; no file was read again after {{if eq $.Compactions.Total 1}}it{{else}}them{{end}}.
+	{{- else}}{{if .Seconds}} took {{lasted .Seconds}}{{end}}{{if not $.RereadFiles}}; no file was read again after {{if eq $.Compactions.Total 1}}it{{else}}them{{end}}{{end}}.
 {{- end}}{{end}}{{end}}{{end}}
 
 {{- define "struck"}}{{if .Pre.Known -}}
-Those not made by hand came at {{tokens .Pre.Median}} tokens (p10{{to.Glyphs.Dash}}p90 {{span "tokens" .Pre.P10 .Pre.P90}})
-	{{- if .Post.Known}}; {{tokens .Post.Median}} were left{{end}}.
+{{if eq .Compactions.Total 1}}It{{else if eq .Pre.Known 1}}The one not made by hand{{else}}Those not made by hand{{end}} came at {{tokens .Pre.Median}} tokens
+	{{- if gt .Pre.Known 1}} (p10{{to.Glyphs.Dash}}p90 {{span "tokens" .Pre.P10 .Pre.P90}}){{end}}.
+	{{- if .Post.Known}} After {{if eq .Compactions.Total 1}}it{{else}}a compaction{{end}} {{tokens .Post.Median}} were left.{{end}}
 {{- end}}{{end}}
 
 {{- define "advice of a report"}}{{if .Advice}}
 	{{- if eq .Advice "sm install"}}No agent had a notice before these compactions: sm install adds notices.
 	{{- else if eq .Advice "sm handoff"}}Hand over before compactions (sm handoff, or handoff.auto_rotate in the configuration): that would have saved about {{tokens .Saved.ByHandoffs}} of the tokens that were read again.
-	{{- else if eq .Advice "sm report --files"}}{{with $.RereadFiles}}{{counted (len .) "file"}} brought {{tokens $.Saved.ByFiles}} of these tokens back: put {{if eq (len .) 1}}its{{else}}their{{end}} content into CLAUDE.md or a handoff document; {{if (index . 0).Name}}the list is above{{else}}sm report --files names {{if eq (len .) 1}}it{{else}}them{{end}}{{end}}.{{end}}
+	{{- else if eq .Advice "sm report --files"}}{{with $.RereadFiles}}{{counted (len .) "file"}} account{{if eq (len .) 1}}s{{end}} for {{tokens $.Saved.ByFiles}} of the tokens that were read again: put {{if eq (len .) 1}}its{{else}}their{{end}} content into CLAUDE.md, AGENTS.md or a handoff document; {{if (index . 0).Name}}the list is above{{else}}sm report --files names {{if eq (len .) 1}}it{{else}}them{{end}}{{end}}.{{end}}
 	{{- else}}sm replay --grid shows whether other thresholds would announce compactions in time.
 {{- end}}{{end}}{{end}}
 
 {{- define "last"}}{{with render "advice of a report" .}}
-{{lines 79 .}}
+{{paragraph .}}
 {{end}}{{end}}
 
 {{- define "report"}}{{template "results" .}}{{if .Sessions}}
---verbose shows projects, models, months, and how sizes and turns are spread
+{{paragraph "--verbose shows projects, models, months, and how sizes and turns are spread"}}
 {{template "last" .}}{{end}}{{end}}
 
 {{- define "report --verbose"}}{{template "results" .}}{{if .Sessions}}{{template "details" .}}{{template "last" .}}{{end}}{{end}}
 
 {{- define "results"}}{{if not .Sessions}}no sessions found
 {{template "strange" .Strange}}{{else -}}
-{{with render "lead" .}}{{lines 79 .}}
+{{with render "lead" .}}{{paragraph .}}
 {{end}}
-	{{- range .Clients}}{{if .Compactions.Total}}{{lines 79 (print (render "client" .Name) ": " (render "lead" .) " " (render "struck" .))}}
-{{end}}{{else}}{{with render "struck" .}}{{lines 79 .}}
+	{{- range .Compacted}}{{paragraph (print (render "client" .Name) ": " (render "lead" .) " " (render "struck" .))}}
+{{else}}{{with render "struck" .}}{{paragraph .}}
 {{end}}{{end}}
 	{{- /**/ -}}
 {{counted .Sessions "session"}}, {{counted .Turns "turn"}}{{template "days" .}}
@@ -62,13 +64,13 @@ Those not made by hand came at {{tokens .Pre.Median}} tokens (p10{{to.Glyphs.Das
 	{{- template "cost" list $t "compactions" .Costs.Compactions}}
 	{{- template "cost" list $t "handoffs" .Costs.Handoffs}}
 	{{- template "cost" list $t "/clear" .Costs.Clears}}
-	{{- range .Clients}}{{template "cost" list $t (print "of " (render "client" .Name)) .Costs.Compactions}}{{end}}
+	{{- range .Compacted}}{{template "cost" list $t (print "of " (render "client" .Name)) .Costs.Compactions}}{{end}}
 	{{- if gt (len .ProjectCosts) 1}}{{range $i, $p := .ProjectCosts}}{{if lt $i 12}}
-		{{- template "cost" list $t (print "in " (short (or .Name "(unknown)") 20)) .Compactions}}
+		{{- template "cost" list $t (print "in " (short (name (or .Name "(unknown)")) 20)) .Compactions}}
 	{{- end}}{{end}}{{end}}{{$t}}
 	{{- with .RereadFiles}}{{if (index . 0).Name}}
-Most often read again after compactions: put these into your handoff document or CLAUDE.md
-{{range .}}{{printf "  %4d times, %5s tokens  %s" .Rereads (tokens .Tokens) (short (print .Project ": " .Name) 50)}}
+{{paragraph "Most often read again after compactions: put these into CLAUDE.md, AGENTS.md or a handoff document"}}
+{{range .}}{{$times := "times,"}}{{if eq .Rereads 1}}{{$times = "time,"}}{{end}}{{printf "  %4d %-6s %5s tokens  %s" .Rereads $times (tokens .Tokens) (short (print .Project ": " .Name) 50)}}
 {{end}}{{end}}{{end}}{{end}}
 
 {{- define "cost"}}{{$t := index . 0}}{{$name := index . 1}}{{with index . 2}}{{if .Count}}
@@ -91,9 +93,9 @@ Most often read again after compactions: put these into your handoff document or
 	{{- template "rows" list "MODEL" .Models}}
 	{{- template "rows" list "MONTH" .Months}}
 	{{- if not .Compactions.Total}}
-No compaction in these transcripts: nothing to say of where it strikes.
+No compaction in these transcripts, so there are no sizes to show.
 {{else}}
-	{{- range .Clients}}{{template "spreads" list . (print ", " (render "client" .Name))}}{{else}}{{template "spreads" list . ""}}{{end}}
+	{{- range .Compacted}}{{template "spreads" list . (print ", " (render "client" .Name))}}{{else}}{{template "spreads" list . ""}}{{end}}
 	{{- $title := "\nForecasts before automatic compactions, as they would have been made then\n"}}
 	{{- range .Forecast}}{{if .Forecasts}}{{$title}}{{$title = ""}}
 		{{- printf "  With %d replies left: %s off in the median, %s within the range, of %d\n" .Left (percent .Error) (percent .Within) .Forecasts}}
@@ -107,13 +109,13 @@ No compaction in these transcripts: nothing to say of where it strikes.
 	{{- template "spread" list "tokens" .Post "First reading after a compaction, in tokens" $of}}
 	{{- template "spread" list "percent" .PostPercentage "First reading after a compaction, in percent of the window" $of}}
 	{{- template "spread" list "turns" .TurnsPerCycle "Turns in a cycle that a compaction ended" $of}}
-	{{- if .Compactions.Total}}{{with .Threshold}}
+	{{- with .Threshold}}
 Compaction threshold{{$of}}
 {{printf "  %-36s " (print "Typical (p10" to.Glyphs.Dash "p90)")}}{{template "range" .Typical}}
 {{printf "  %-36s " "Most common range"}}{{template "range" .MostCommon}}
 {{printf "  %-36s " (print "Size after compaction (p10" to.Glyphs.Dash "p90)")}}{{template "range" .After}}
 {{range .Sessions}}{{printf "  %-36s " (print "Session with " (counted .Compactions "compaction"))}}at {{span "tokens" .MinPre .MaxPre}} tokens
-{{end}}{{end}}{{end}}{{end}}{{end}}
+{{end}}{{end}}{{end}}{{end}}
 
 {{- define "spread"}}{{$unit := index . 0}}{{with index . 1}}{{if .Known}}
 {{index $ 2}}{{index $ 3}}
@@ -143,16 +145,16 @@ Compaction threshold{{$of}}
 {{end}}{{end}}
 
 {{- define "left out"}}{{if or .Active .Unseen}}Left out: {{/**/ -}}
-	{{- if .Active}}{{counted .Active "cycle"}} that may go on, as the session was active in the last 10 minutes{{end}}
+	{{- if .Active}}{{counted .Active "cycle"}} that may go on, as {{if eq .Active 1}}its session was{{else}}their sessions were{{end}} active in the last 10 minutes{{end}}
 	{{- if and .Active .Unseen}}; {{end}}
 	{{- if .Unseen}}{{counted .Unseen "compaction"}} at the very start of a transcript, which has nothing of the time before{{end}}.
 {{- end}}{{end}}
 
 {{- define "verdict and sizes"}}
-	{{- lines 79 (render "verdict" .)}}
+	{{- paragraph (render "verdict" .)}}
 {{counted .Sessions "session"}}, {{counted .Cycles "cycle"}}
 {{template "compactions" .Compactions}}
-{{with render "left out" .}}{{lines 79 .}}
+{{with render "left out" .}}{{paragraph .}}
 {{end}}{{template "strange" .Strange}}{{end}}
 
 {{- define "grid --verbose"}}{{template "verdict and sizes" .}}
@@ -188,9 +190,9 @@ Forecast, by turns left: median error, truth within its range, forecasts made
 
 {{- define "verdict"}}
 	{{- if eq .Advice "change"}}Change to {{template "pair" .Chosen}}: {{template "in time" .Chosen}}, {{.Current.Timely}} with {{template "pair" .Current}}.
-	{{- else if and (eq .Advice "keep") (lt .Current.Coverage 0.67)}}Only {{template "in time" .Current}}{{with index .Pairs 0}}
-		{{- if gt .Timely $.Current.Timely}}. Earlier thresholds announce up to {{.Timely}} ({{template "pair" .}}), but at contexts so small, or so often in vain, that they are no better.
-		{{- else}}, and no threshold announces more, because {{if and .Turns.Median (lt (value .Turns.Median) 2.0)}}turns are long: from {{threshold .Warning .Unit}} of the window on, half of the contexts were compacted before a second prompt
+	{{- else if and (eq .Advice "keep") (lt .Current.Coverage 0.67)}}Only {{template "in time" .Current}}{{with timeliest .}}
+		{{- if gt .Timely $.Current.Timely}}. Other thresholds announce up to {{.Timely}} ({{template "pair" .}}), but at contexts so small, or so often in vain, that they are no better.
+		{{- else}}, and no threshold announces more, because {{if and .Turns.Median (lt (value .Turns.Median) 2.0)}}turns are long: from {{threshold .Warning .Unit}} {{if eq .Unit "percent"}}of the window{{else}}tokens{{end}} on, half of the contexts were compacted before a second prompt
 			{{- else}}contexts fill up too soon after any notice{{end}}.
 		{{- end}}{{end}} Keep {{template "pair" .Current}}.
 	{{- else}}Keep {{template "pair" .Current}}: {{/**/ -}}

@@ -105,6 +105,9 @@ func (to *Printer) funcs() template.FuncMap {
 			}
 			return strings.Join(screen.Wrap(text, width), "\n")
 		},
+		"paragraph": func(text string) string {
+			return strings.Join(screen.Wrap(text, min(80, to.Columns)-1), "\n")
+		},
 		"to":    func() *Printer { return to },
 		"table": table(0, 0),
 		"cut":   table(to.Columns, 0),
@@ -149,6 +152,7 @@ func (to *Printer) funcs() template.FuncMap {
 		"hooksRemedy": func() string { return doctor.HooksRemedy },
 		"summary":     summary,
 		"choices":     candidateRows,
+		"timeliest":   timeliest,
 		"threshold":   thresholdText,
 		"warned": func(f tune.Figures) float64 {
 			return tune.Share(float64(f.Warned), f.Compactions)

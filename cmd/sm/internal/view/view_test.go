@@ -72,3 +72,24 @@ func TestRows(t *testing.T) {
 		}
 	}
 }
+
+// TestOtherThresholds: where few compactions were announced in time, the pair that announces
+// most is named, wherever it is in the list.
+func TestOtherThresholds(t *testing.T) {
+	t.Parallel()
+	g := tune.Grid{Advice: tune.AdviceKeep}
+	for _, timely := range []int{20, 21, 16} {
+		c := tune.NewCandidate(alerts.Thresholds{WarningTokens: 50_000, CriticalTokens: 75_000})
+		if timely == 20 {
+			c = tune.NewCandidate(alerts.Thresholds{WarningPercentage: 30, CriticalPercentage: 35})
+		}
+		c.Compactions = 43
+		c.Timely = timely
+		g.Pairs = append(g.Pairs, c)
+	}
+	g.Current = g.Pairs[2]
+	got := (&Printer{Columns: 80}).text("verdict", &g)
+	if want := "announce up to 21 (50k / 75k)"; !strings.Contains(got, want) {
+		t.Errorf("got %q, want %q in it", got, want)
+	}
+}
