@@ -252,13 +252,6 @@ func (e *Engine) clearContext(a *AgentState, t Instant) {
 	e.levelOf(a)
 }
 
-// markRead records when a notice of the current cycle was read.
-func (a *AgentState) markRead(k Kind, cycle int, t Instant) {
-	if k < Kinds && a.Said[k].At != 0 && a.Said[k].Key.Cycle == cycle {
-		a.Said[k].Heard = t
-	}
-}
-
 // stillValid reports whether a notice is still valid after a rewind because the
 // agent read it in a part of the conversation that remains. A milder notice that
 // was covered by the critical one goes with that.

@@ -110,7 +110,10 @@ func (e *Engine) Step(ev Event) []Action {
 	case EventAlert:
 		e.alert(a, ev.Notice, t)
 	case EventHeard:
-		a.markRead(ev.Notice, ev.Cycle, t)
+		k := ev.Notice
+		if k < Kinds && a.Said[k].At != 0 && a.Said[k].Key.Cycle == ev.Cycle {
+			a.Said[k].Heard = t
+		}
 	}
 	switch {
 	case a.Compacting && !compacting:

@@ -131,7 +131,7 @@ func Plain(text string) bool {
 func (a *AgentState) data() Data {
 	d := Data{Name: a.title(), Trigger: transcript.Unknown.String()}
 	if r, ok := a.current(); ok {
-		d.Percent = percent(r)
+		d.Percent = r.window().Percent(r.Tokens)
 		d.Tokens = thousands(r.Tokens)
 		d.Window = thousands(r.Window)
 	}
@@ -148,10 +148,6 @@ func (a *AgentState) title() string {
 		}
 		return '_'
 	}, name)
-}
-
-func percent(r Reading) int {
-	return r.window().Percent(r.Tokens)
 }
 
 // thousands formats n with separators, and 0 as "".

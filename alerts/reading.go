@@ -147,7 +147,7 @@ func (e *Engine) levelOf(a *AgentState) Level {
 	share := 0
 	if known {
 		level = e.level(a.Agent, r)
-		share = percent(r)
+		share = r.window().Percent(r.Tokens)
 	}
 	if level != a.Level || share != a.Percent || known != a.Known {
 		a.Level = level

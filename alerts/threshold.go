@@ -157,7 +157,7 @@ func (e *Engine) keep(c Clients, all []int64) { e.learned[c] = newest(all, sizes
 // one unless that is "".
 func (e *Engine) unlearn(from, to string) {
 	for c, all := range e.learned {
-		if c.Agent != from || from == "" {
+		if c.Agent != from {
 			continue
 		}
 		delete(e.learned, c)

@@ -53,7 +53,7 @@ func (e *Engine) Agent(id string) (v View) {
 	if known {
 		v.Known = true
 		v.Reading = r
-		v.Percent = percent(r)
+		v.Percent = r.window().Percent(r.Tokens)
 		v.Level = e.level(id, r)
 		switch v.Level {
 		case Warn:

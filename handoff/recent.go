@@ -119,19 +119,16 @@ func (s *spoken) text() string {
 		text = strings.Join(parts, "\n")
 	}
 	text = strings.TrimSpace(Clean(text))
-	if s.Type == "user" && !prompted(text) {
+	// What the client itself writes as the user, around commands and interruptions.
+	own := []string{
+		"<command-name>", "<command-message>", "<command-args>", "<local-command-", "<bash-", "<system-reminder>",
+		"[Request interrupted by user",
+	}
+	begins := func(begin string) bool { return strings.HasPrefix(text, begin) }
+	if s.Type == "user" && slices.ContainsFunc(own, begins) {
 		return ""
 	}
 	return text
-}
-
-// prompted is false for what the client itself writes as the user, around commands and
-// interruptions.
-func prompted(text string) bool {
-	return !slices.ContainsFunc([]string{
-		"<command-name>", "<command-message>", "<command-args>", "<local-command-", "<bash-", "<system-reminder>",
-		"[Request interrupted by user",
-	}, func(begin string) bool { return strings.HasPrefix(text, begin) })
 }
 
 // newest returns as many of the last messages as the limits allow.

@@ -139,24 +139,20 @@ func RestartRefused(dir string, pid int, start, reason string) error {
 		if !client.runs(s) || !s.KillRequested {
 			return errUnchanged
 		}
-		s.refuseRestart(filepath.Dir(path), reason)
+		s.KillRequested = false
+		s.RestartRefused = shown(reason, maxReason)
+		if s.RestartPrompt == s.continuation(filepath.Dir(path)) { // else the user has set it
+			s.RestartPrompt = ""
+		}
+		if s.Lifecycle != SessionRestarting {
+			return nil
+		}
+		s.Lifecycle = SessionDehydrating
+		if !s.Overflowed && s.DehydratingSince.IsZero() {
+			s.Lifecycle = SessionActive // it was not dehydrating
+		}
 		return nil
 	})
-}
-
-func (s *State) refuseRestart(dir, reason string) {
-	s.KillRequested = false
-	s.RestartRefused = shown(reason, maxReason)
-	if s.RestartPrompt == s.continuation(dir) { // else the user has set it
-		s.RestartPrompt = ""
-	}
-	if s.Lifecycle != SessionRestarting {
-		return
-	}
-	s.Lifecycle = SessionDehydrating
-	if !s.Overflowed && s.DehydratingSince.IsZero() {
-		s.Lifecycle = SessionActive // it was not dehydrating
-	}
 }
 
 // Resumed gives a session to the fresh client that was started for it. The client's first

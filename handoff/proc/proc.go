@@ -31,9 +31,6 @@ const (
 	signalKill  = 1 << 8 // SIGKILL
 )
 
-// Stopped reports whether a process is stopped, by a signal or a tracer.
-func (p *Process) Stopped() bool { return p.State == "T" || p.State == "t" }
-
 // Ended reports whether a process has ended, even if it was not collected.
 func (p *Process) Ended() bool { return p.State == "Z" || p.State == "X" || p.State == "x" }
 
@@ -170,15 +167,9 @@ func Mounted() bool {
 
 // Catches reports whether a process has a handler for a signal: SigCgt in proc(5).
 func Catches(proc string, pid int, sig syscall.Signal) bool {
-	status, err := Read(proc, pid, "status")
-	if err != nil {
-		return false
-	}
-	for line := range bytes.Lines(status) {
-		if text, ok := strings.CutPrefix(string(line), "SigCgt:"); ok {
-			mask, err := strconv.ParseUint(strings.TrimSpace(text), 16, 64)
-			return err == nil && mask>>(uint(sig)-1)&1 == 1
-		}
-	}
-	return false
+	status, _ := Read(proc, pid, "status") // none of a process that has gone
+	_, text, _ := strings.Cut(string(status), "\nSigCgt:")
+	text, _, _ = strings.Cut(text, "\n")
+	mask, err := strconv.ParseUint(strings.TrimSpace(text), 16, 64)
+	return err == nil && mask>>(uint(sig)-1)&1 == 1
 }

@@ -226,7 +226,7 @@ func TestCatches(t *testing.T) {
 	procDir := procWith(t, "status", map[int]string{
 		1: "Name:\tx\nSigIgn:\t0000000000000200\nSigCgt:\t0000000000000200\n",
 		2: "SigIgn:\t0000000000000200\nSigCgt:\t0000000000000100\n",
-		3: "SigCgt:\tx\n",
+		3: "Name:\tx\nSigCgt:\tx\n",
 	})
 	for pid, want := range map[int]bool{1: true, 2: false, 3: false, 4: false} {
 		if got := Catches(procDir, pid, syscall.SIGUSR1); got != want {

@@ -22,13 +22,12 @@ type supervisor struct {
 	terminal *terminal
 	poll     *poller
 
-	group       int         // the process group of the job, which is the client's
-	restartable bool        // the arguments allow a restart
-	client      *os.Process // nil while none runs
-	now         Process
-	status      syscall.WaitStatus // of the client that ended last
-	detached    map[Process]bool   // had left the client's descendants before its end
-	kill        <-chan time.Time   // when a client that has been asked to end is killed
+	group    int         // the process group of the job, which is the client's
+	client   *os.Process // nil while none runs
+	now      Process
+	status   syscall.WaitStatus // of the client that ended last
+	detached map[Process]bool   // had left the client's descendants before its end
+	kill     <-chan time.Time   // when a client that has been asked to end is killed
 
 	next    *successor // follows the client that is being ended
 	handled map[string]Outcome
@@ -90,8 +89,6 @@ func (s *supervisor) close() {
 
 // supervise starts the client, and those that follow.
 func (s *supervisor) supervise() error {
-	_, err := s.o.Again(s.o.Argv, "")
-	s.restartable = err == nil
 	if err := s.start(s.o.Argv); err != nil {
 		return err
 	}
@@ -216,10 +213,11 @@ func (s *supervisor) settle(o Outcome) {
 }
 
 func (s *supervisor) report(client Process, o Outcome) {
+	_, err := s.o.Again(s.o.Argv, "") // whether the arguments allow a restart
 	status := Status{
 		Client:       client,
 		RestartsLeft: s.left,
-		CanRestart:   s.restartable && s.left > 0,
+		CanRestart:   err == nil && s.left > 0,
 		Outcome:      o,
 	}
 	if s.next != nil {

@@ -14,10 +14,7 @@ import (
 func family(parent int) (all []proc.Process) {
 	entries, _ := os.ReadDir("/proc") // what there is of them
 	for _, e := range entries {
-		pid, err := strconv.Atoi(e.Name())
-		if err != nil {
-			continue
-		}
+		pid, _ := strconv.Atoi(e.Name()) // 0, which is no process, for other names
 		if p, ok := readStat(pid); ok && p.Parent == parent {
 			all = append(all, p)
 		}

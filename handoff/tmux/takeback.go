@@ -111,13 +111,6 @@ func (r reader) hasNotRead(text string) bool {
 	return r.known && (r.unread == len(text) || r.unread == len(text)+brackets)
 }
 
-// same reports whether two readers differ at most in what they have read.
-func (r reader) same(other reader) bool {
-	r.unread = 0
-	other.unread = 0
-	return r == other
-}
-
 // find looks for a text. keys is how many keys have been pressed to erase it.
 func (v view) find(r reader, text string, keys int) place {
 	switch {
@@ -205,7 +198,9 @@ func (s *Server) erase(ctx context.Context, v view, c Client, at place, r reader
 		return flush(v.TTY) == nil
 	}
 	done, err := s.act(ctx, v, pressed("C-u"), func() error {
-		if !r.same(v.reader(c)) {
+		now := v.reader(c)
+		now.unread = r.unread // what has been read since makes no difference
+		if now != r {
 			return errChanged
 		}
 		return nil

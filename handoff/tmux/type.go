@@ -165,7 +165,9 @@ func (s *Server) paste(ctx context.Context, l Line) (view, error) {
 			return view{}, err
 		}
 		// If ctx ended the command, its effect would be unknown.
-		done, err := s.act(context.WithoutCancel(ctx), v, pasted(l.Text), v.still(l.Client))
+		done, err := s.act(context.WithoutCancel(ctx), v, pasted(l.Text), func() error {
+			return v.verify(l.Client)
+		})
 		if done || err != nil {
 			return v, err
 		}
@@ -175,11 +177,6 @@ func (s *Server) paste(ctx context.Context, l Line) (view, error) {
 
 func changing(p Pane) error {
 	return refusal(p, ReasonUnclear, errors.New("the screen keeps changing"))
-}
-
-// still checks once more that keys go to the client, last before an act.
-func (v view) still(c Client) func() error {
-	return func() error { return v.verify(c) }
 }
 
 // enter waits until the box shows the text and presses Enter. After an Error with
@@ -193,7 +190,7 @@ func (s *Server) enter(ctx context.Context, l Line, left bool) error {
 		}
 		if err == nil {
 			var done bool
-			done, err = s.act(ctx, v, pressed("Enter"), v.still(l.Client))
+			done, err = s.act(ctx, v, pressed("Enter"), func() error { return v.verify(l.Client) })
 			if done || PastedIn(err) {
 				return err // never a second time
 			}

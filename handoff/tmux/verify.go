@@ -47,7 +47,7 @@ func (v view) holds(c Client) (Reason, error) {
 		return ReasonUnknown, err
 	case p.Terminal != tty.device: // a background client has a terminal of its own
 		return ReasonForeground, fmt.Errorf("the terminal of process %d is not %s", c.PID, v.TTY)
-	case p.Stopped():
+	case p.State == "T" || p.State == "t": // by a signal, or by a tracer
 		return ReasonStopped, nil
 	case p.Group != p.Front:
 		return ReasonForeground, nil

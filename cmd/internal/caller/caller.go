@@ -175,8 +175,10 @@ func (by *Caller) origin(
 	}
 	o.AutoCompact = by.autoCompact(o.Project)
 
-	if served(procDir, line) {
-		return o
+	for p := range line { // shells do not count, even if one has started a server
+		if !p.Shell() && isServer(p.PID, procDir) {
+			return o
+		}
 	}
 	o.Parent = by.Get("SM_PARENT_ID")
 	o.Name = by.Get("SM_NAME")

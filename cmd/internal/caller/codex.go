@@ -2,7 +2,6 @@ package caller
 
 import (
 	"bytes"
-	"iter"
 	"strings"
 	"time"
 
@@ -38,17 +37,6 @@ func (by *Caller) CodexOrigin(
 	o.Client = files.Client
 	o.At = at.UTC()
 	return o
-}
-
-// served reports whether one of the processes is a server of Codex. Shells do
-// not count, even if one started the server.
-func served(procDir string, line iter.Seq[proc.Process]) bool {
-	for p := range line {
-		if !p.Shell() && isServer(p.PID, procDir) {
-			return true
-		}
-	}
-	return false
 }
 
 // isServer reports whether a process is Codex's server, by its arguments. A

@@ -16,7 +16,11 @@ const wholeProgram = "sm"
 
 // Main is the small program: it gives the exit code of the process.
 func Main(args []string) int {
-	p := Self(beside, calledAs(args[0]))
+	called := wholeProgram // how sm would have been called in place of the small program
+	if strings.Contains(args[0], "/") {
+		called = filepath.Join(filepath.Dir(args[0]), wholeProgram)
+	}
+	p := Self(beside, called)
 	switch {
 	case p.Run(context.Background(), args[1:]):
 		return 0
@@ -34,14 +38,6 @@ func beside() (string, error) {
 		return "", err
 	}
 	return filepath.Join(filepath.Dir(self), wholeProgram), nil
-}
-
-// calledAs is how sm would have been called in place of the small program.
-func calledAs(name string) string {
-	if !strings.Contains(name, "/") {
-		return wholeProgram
-	}
-	return filepath.Join(filepath.Dir(name), wholeProgram)
 }
 
 // handOver replaces this process by the sm next to it. If there is none it
