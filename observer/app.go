@@ -46,8 +46,8 @@ type App struct {
 	remembered []follow.Root
 	edits      atomic.Uint64 // see core
 	web        Web
-	filling    sync.Mutex // while the end of a transcript is read: there is memory for one
-	naming     sync.Mutex // while a project is looked at: a disk that hangs holds up one thread
+	filling    sync.Mutex   // while the end of a transcript is read: there is memory for one
+	named      chan project // by what is on the disk; see core.nameProject
 	passes     *access.Passes
 	poller     *alertmanager.Poller
 	lastErr    error // of the loop's last transaction; read once it has ended

@@ -131,6 +131,7 @@ func (c *core) pass(now time.Time) {
 	if !c.caughtUp {
 		return
 	}
+	c.nameNext()
 	if c.every(endedEvery, "ended", now) {
 		if c.fleet.MarkEnded(now) {
 			c.edits.Add(1)

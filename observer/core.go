@@ -58,6 +58,9 @@ type core struct {
 	passed map[string]time.Time // when the parts of pass last ran
 	next   time.Time            // when the engine is asked
 
+	unnamed []string // working directories whose projects the disk has not named yet
+	naming  bool     // one is being looked at
+
 	began    time.Time
 	registry bool // what happens now was read in the client's registry
 }

@@ -47,6 +47,8 @@ func (a *App) loop(ctx context.Context) {
 			}
 		case f := <-a.calls:
 			f(c)
+		case p := <-a.named:
+			c.nameProject(p)
 		case entries := <-a.clients:
 			now := time.Now()
 			reached := c.reachable(now)

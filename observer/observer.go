@@ -65,6 +65,7 @@ func New(ctx context.Context, o Options) (*App, error) {
 		calls:     make(chan func(*core)),
 		changes:   make(chan transcript.Change, 64),
 		clients:   make(chan []transcript.Client),
+		named:     make(chan project, 1),
 		learnt:    make(chan follow.Root, projects.MaxLearnt),
 		ready:     make(chan struct{}),
 		closing:   make(chan struct{}),
@@ -258,7 +259,6 @@ func (a *App) hangUp(ctx context.Context) {
 
 // release closes what New opened.
 func (a *App) release() error {
-	a.fail(errStopped) // nothing waits for the loop any more
 	for _, l := range a.listeners {
 		_ = l.Close() // the servers have closed most of them
 	}
@@ -340,7 +340,7 @@ func newCore(a *App, stored fleet.Stored, now time.Time) (*core, error) {
 		Alive:      a.o.Alive,
 		Origin:     a.o.Origin,
 		Estimate:   true,
-		Project:    a.project,
+		Project:    c.project,
 		Location:   time.Local,
 	}, stored)
 	if c.engine, err = alerts.New(o.Alerts); err != nil {

@@ -183,18 +183,32 @@ func (c *core) recent(now time.Time, client string) (views []fleet.View, others 
 	return views, others
 }
 
-// project names the project of a working directory by the path, and has it named by what is on
-// the disk, for which the loop does not wait.
-func (a *App) project(cwd string) string {
-	a.work.Go(func() {
-		a.naming.Lock()
-		name := projects.Name(cwd)
-		a.naming.Unlock()
-		// An error means that the observer ends.
-		_ = a.do(a.broken, func(c *core) {
-			c.fleet.NameProject(cwd, name)
-			c.edits.Add(1)
-		})
-	})
-	return fleet.ProjectOf(cwd)
+// project is the working directory of a session with the name of its project.
+type project struct{ dir, name string }
+
+// project names the project of a working directory by the path alone. What is on the disk
+// names it later, once everything has been read.
+func (c *core) project(dir string) string {
+	c.unnamed = append(c.unnamed, dir)
+	return fleet.ProjectOf(dir)
+}
+
+// nameProject takes a name from the disk, and has the next directory looked at.
+func (c *core) nameProject(p project) {
+	c.naming = false
+	c.fleet.NameProject(p.dir, p.name)
+	c.edits.Add(1)
+	c.nameNext()
+}
+
+// nameNext has the next project named by what is on the disk. The loop does not wait for
+// that, not even at its end: a disk may not answer. There is one look at a time.
+func (c *core) nameNext() {
+	if c.naming || len(c.unnamed) == 0 {
+		return
+	}
+	dir := c.unnamed[0]
+	c.unnamed = c.unnamed[1:]
+	c.naming = true
+	go func() { c.app.named <- project{dir, projects.Name(dir)} }() // there is room for it
 }

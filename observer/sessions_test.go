@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -20,6 +21,24 @@ import (
 	"sm/observer/api"
 	"sm/observer/curve"
 )
+
+// TestProjectIsTheRepository: also below its main directory, and of a session that begins
+// while the observer runs.
+func TestProjectIsTheRepository(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	repository := filepath.Join(t.TempDir(), "shop")
+	noErrors(t, os.MkdirAll(filepath.Join(repository, ".git"), 0o700))
+	in := func(dir, line string) string {
+		return strings.Replace(line, "/home/dev/web", filepath.Join(repository, dir), 1)
+	}
+	r.write(uuid(1), in("", reply(ago(0), "m1", 500, 10)))
+	r.start()
+	r.write(uuid(2), in("cmd/till", reply(ago(0), "m2", 500, 10)))
+	r.until("both are named", func() bool {
+		return strings.Count(r.ask("GET", "/sessions", "").Body, `"project":"shop"`) == 2
+	})
+}
 
 // smallFleet is an observer of sessions whose every figure is known beforehand.
 func smallFleet(t *testing.T) *rig {

@@ -29,8 +29,8 @@ type Options struct {
 	Alive func(pid int, start string) bool
 	// Origin reads the agent from the environment of a client's process; nil for none.
 	Origin func(pid int) hook.Origin
-	// Project names the project of a working directory, which it is asked for once; nil
-	// for [ProjectOf].
+	// Project names the project of a working directory. It is called once for each, also
+	// in New; nil for [ProjectOf].
 	Project func(cwd string) string
 	// Location is the time zone of midnight; nil for UTC.
 	Location *time.Location

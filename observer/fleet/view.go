@@ -3,7 +3,6 @@ package fleet
 import (
 	"cmp"
 	"iter"
-	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -189,8 +188,13 @@ func (r *row) title() string {
 // a worktree of Claude Code the repository. Numbers give way to the element before them.
 func ProjectOf(dir string) string {
 	dir, _, _ = strings.Cut(dir, "/.claude/worktrees/")
-	parts := regexp.MustCompile(`([^/\\]*)([/\\]+\d*)*$`).FindStringSubmatch(dir)
-	return cmp.Or(parts[1], lastElement(dir))
+	parts := strings.FieldsFunc(dir, func(r rune) bool { return r == '/' || r == '\\' })
+	for _, name := range slices.Backward(parts) {
+		if strings.Trim(name, "0123456789") != "" {
+			return name
+		}
+	}
+	return lastElement(dir)
 }
 
 // project names the project of a working directory.
