@@ -43,12 +43,12 @@ func repository(dir string) string {
 // mainOf returns the main directory of a repository, or a bare one without its suffix, by the
 // file .git in a worktree. A submodule, which has one too, is a repository of its own.
 func mainOf(dir, git string) string {
-	git = strings.TrimPrefix(git, "gitdir: ")
-	i := strings.LastIndex(git, "/worktrees/")
-	if i <= 0 {
+	git = filepath.Dir(strings.TrimSpace(strings.TrimPrefix(git, "gitdir: ")))
+	git, isWorktree := strings.CutSuffix(git, "/worktrees")
+	if !isWorktree || git == "" {
 		return dir
 	}
-	git = strings.TrimSuffix(strings.TrimSuffix(git[:i], ".git"), ".bare")
+	git = strings.TrimSuffix(strings.TrimSuffix(git, ".git"), ".bare")
 	if filepath.IsAbs(git) {
 		return git
 	}
