@@ -63,9 +63,9 @@ func NewTitle(text string, source TitleSource) Title {
 	return Title{text, source}
 }
 
-// PromptTitle makes a title of the words that a person wrote. What clients put before them is
-// left out: the context of the project or the editor, and elements such as <system-reminder>,
-// whose names contain a dash or an underscore.
+// PromptTitle makes a title of the words that a person wrote: there is none of a text of sm.
+// What clients put before the words is left out: the context of the project or the editor, and
+// elements such as <system-reminder>, whose names contain a dash or an underscore.
 func PromptTitle(prompt []byte) Title {
 	for text := string(prompt); ; {
 		text = strings.TrimSpace(text)
@@ -80,10 +80,14 @@ func PromptTitle(prompt []byte) Title {
 			end = "## My request for Codex:"
 		}
 		_, rest, found := strings.Cut(text, end)
-		if end == "" || !found {
+		switch {
+		case end != "" && found:
+			text = rest
+		case wording.IsOurs([]byte(text)):
+			return Title{}
+		default:
 			return NewTitle(text, TitlePrompt)
 		}
-		text = rest
 	}
 }
 

@@ -4,6 +4,8 @@ import (
 	"strings"
 	"testing"
 	"unicode/utf8"
+
+	"sm/transcript/wording"
 )
 
 func TestTitleText(t *testing.T) {
@@ -22,6 +24,24 @@ func TestTitleText(t *testing.T) {
 		"a\U000e0041b":             "ab",
 	} {
 		if got := NewTitle(in, TitleCustom).Text; got != want {
+			t.Errorf("%q: %q, want %q", in, got, want)
+		}
+	}
+}
+
+// TestPromptTitle: what a client puts before the words of a person is no title, nor is a text
+// of sm.
+func TestPromptTitle(t *testing.T) {
+	t.Parallel()
+	for in, want := range map[string]string{
+		"Fix it": "Fix it",
+		"<system-reminder>Look.</system-reminder>\nFix it": "Fix it",
+		"<b>Fix it</b>":                    "<b>Fix it</b>",
+		"\n[sm message] Look. #a1b2":       "",
+		"[sm message] Look. #a1b2\nFix it": "",
+		"<ide_opened_file>a.go</ide_opened_file> " + wording.Resume("/a.md"): "",
+	} {
+		if got := PromptTitle([]byte(in)).Text; got != want {
 			t.Errorf("%q: %q, want %q", in, got, want)
 		}
 	}
