@@ -252,6 +252,10 @@ func TestEstimatedCost(t *testing.T) {
 	check("[75.1000102,50.10001]", opus, others)
 	s.play(paid(130, 1, 3, from("a", 1)))
 	check("[null,null]", opus, others)
+	s.f.Apply(ofSession(2, reply(before(24*60), "m1", 102, 1_000_000)).met())
+	if v, _ := s.f.View(uuid(2), created); v.EstimatedUSD != nil {
+		t.Errorf("a session of copied messages has the estimate %v", *v.EstimatedUSD)
+	}
 }
 
 // TestIdleCompactionForeseen: the status line and the client's settings show when an

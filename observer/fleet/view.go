@@ -116,7 +116,7 @@ func (f *Fleet) viewSession(s *session, a *agent, v *View) {
 			priced = priced && known
 		}
 	}
-	if priced && !s.billed() {
+	if priced && v.Tokens.Plus(v.SideTokens) != (transcript.Usage{}) && !s.billed() {
 		v.EstimatedUSD = &cost
 	}
 	b := s.record.Totals.Bills
@@ -310,8 +310,8 @@ type View struct {
 	Inherited transcript.TriggerCounts
 
 	// EstimatedUSD is what the tokens of the session and its subagents cost by
-	// Options.Prices; nil if one of their models has no price, and where the client has
-	// reported the cost.
+	// Options.Prices; nil without tokens, if one of their models has no price, and where the
+	// client has reported the cost.
 	EstimatedUSD *float64
 
 	SubagentFiles int
