@@ -11,6 +11,7 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"sm/cmd/sm/internal/config"
+	"sm/transcript"
 )
 
 const exampleConfig = "../../deploy/config.example.yaml"
@@ -63,5 +64,32 @@ func TestConfigExampleCompose(t *testing.T) {
 		!slices.Equal(c.HTTP.AllowedHosts, []string{"host.docker.internal"}) ||
 		c.HTTP.WebhookTokenFile == "" {
 		t.Errorf("%s\n%+v %+v", part, c.Metrics, c.HTTP)
+	}
+}
+
+// TestConfigExamplePrices: the prices in the example's comment load, and each model has its own.
+func TestConfigExamplePrices(t *testing.T) {
+	t.Parallel()
+	text, err := os.ReadFile(exampleConfig)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, rest, found := strings.Cut(string(text), "\n  #   prices:\n")
+	rest, _, ended := strings.Cut(rest, "\n  prices: []")
+	if !found || !ended {
+		t.Fatal("the example has no prices")
+	}
+	c := mustLoad(t, "cost:\n  prices:\n"+strings.ReplaceAll("\n"+rest, "\n  # ", "\n"), nil)
+	got := map[string]float64{}
+	for _, model := range []string{"claude-opus-4-20250514", "claude-opus-4-1-20250805",
+		"claude-opus-4-5-20251101", "claude-opus-4-8", "claude-opus-5-5", "claude-3-5-haiku"} {
+		got[model], _ = c.Cost.Prices.Cost(model, transcript.Usage{Output: 1e6})
+	}
+	want := map[string]float64{
+		"claude-opus-4-20250514": 75, "claude-opus-4-1-20250805": 75,
+		"claude-opus-4-5-20251101": 25, "claude-opus-4-8": 25, "claude-opus-5-5": 20, "claude-3-5-haiku": 0,
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("a million tokens of output (-want +got):\n%s", diff)
 	}
 }
