@@ -110,12 +110,13 @@ func newList(sessions []api.Session, now time.Time, omit ...string) *list {
 		}
 		template.Must(l.cells.New(c.title).Parse("{{" + cell))
 		needs := 0
-		measured := len(sessions)
-		if c.title != "ID" { // without which the others cannot be typed
-			measured = min(measured, maxMeasured)
-		}
-		for i := range measured {
+		for i := range min(len(sessions), maxMeasured) {
 			needs = max(needs, screen.Cells(l.cell(c.title, &sessions[i], c.max)))
+		}
+		if c.title == "ID" { // that is cut cannot be typed
+			for _, id := range l.ids {
+				needs = max(needs, min(screen.Cells(id), c.max))
+			}
 		}
 		if needs > 0 && !slices.Contains(omit, c.title) {
 			c.min = max(len(c.title), min(c.min, needs))
@@ -146,13 +147,16 @@ const (
 // name if it is short, else the shortest beginning of the session's id that no
 // other has.
 func idsOf(sessions []api.Session) map[string]string {
-	all := make([]string, len(sessions))
+	idOf := func(s *api.Session) string { return cmp.Or(s.SessionID, s.ID) }
+	sorted := make([]string, len(sessions))
 	for i := range sessions {
-		all[i] = cmp.Or(sessions[i].SessionID, sessions[i].ID)
+		sorted[i] = idOf(&sessions[i])
 	}
+	slices.Sort(sorted)
+	sorted = slices.Compact(sorted)
 
 	ids := map[string]string{}
-	for i, id := range all {
+	for i := range sessions {
 		s := &sessions[i]
 		name := cmp.Or(s.Name, s.ShortName())
 		prints := screen.Text(name) == name
@@ -161,12 +165,13 @@ func idsOf(sessions []api.Session) map[string]string {
 		case prints && name != "" && screen.Cells(name) <= longestID:
 			ids[s.ID] = name
 		default:
+			id := idOf(s)
 			n := min(shortestID, len(id))
-			shared := func(other string) bool {
-				return other != id && strings.HasPrefix(other, id[:n])
-			}
-			for n < len(id) && slices.ContainsFunc(all, shared) {
-				n++
+			at, _ := slices.BinarySearch(sorted, id)
+			for _, other := range sorted[max(0, at-1):min(len(sorted), at+2)] {
+				for n < len(id) && other != id && strings.HasPrefix(other, id[:n]) {
+					n++
+				}
 			}
 			ids[s.ID] = id[:n]
 		}
