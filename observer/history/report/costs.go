@@ -53,6 +53,10 @@ type Spent struct {
 	USD *float64 `json:"estimated_cost_usd"`
 }
 
+// EnoughToTune is how many compactions not made by hand package tune needs to choose
+// thresholds.
+const EnoughToTune = 10
+
 // advise chooses the advice. Without notices no agent hands over in time, so that they
 // come first.
 func (r *Report) advise(noticed bool) {
@@ -65,7 +69,7 @@ func (r *Report) advise(noticed bool) {
 		r.Advice = "sm handoff"
 	case saved.ByFiles > 0:
 		r.Advice = "sm report --files"
-	default:
+	case r.Compactions.Total()-r.Compactions.Manual >= EnoughToTune:
 		r.Advice = "sm replay --grid"
 	}
 }

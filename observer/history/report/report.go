@@ -144,7 +144,7 @@ type Report struct {
 
 	// Clients are the parts of the clients, where there are several.
 	Clients []Client `json:"by_client,omitempty"`
-	// Advice is the command that is likely to help most, "" without a compaction.
+	// Advice is the command that is likely to help most, "" for none.
 	Advice string `json:"advice"`
 }
 

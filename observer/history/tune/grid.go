@@ -15,6 +15,7 @@ import (
 	"sm/alerts"
 	"sm/observer/api"
 	"sm/observer/history"
+	"sm/observer/history/report"
 	"sm/transcript"
 )
 
@@ -23,7 +24,7 @@ const (
 	percentFrom, percentTo, percentStep = 30, 95, 5
 	tokenSteps                          = 16 // at most
 	// Enough is how many compactions there must be to choose by.
-	Enough = 10
+	Enough = report.EnoughToTune
 )
 
 // Grid is what `sm replay --grid --json` prints. Its fields are a contract.
