@@ -308,7 +308,6 @@ func (c *core) configure(s *Settings) error {
 func (c *core) take() (b *batch, ok bool) {
 	if c.dryRun {
 		c.effects = nil
-		c.notices = nil
 	}
 	if len(c.notices) > 0 {
 		c.effect(c.app.notifyOperator(c.notices))

@@ -50,12 +50,15 @@ func (a *App) still(fits func(*core) bool) func(context.Context) error {
 	}
 }
 
-// notifyOperator passes notices to the log and to the operator's command. A kill in between
-// loses them: they are sent at most once.
+// notifyOperator passes notices to the log and, but in a dry run, to the operator's command.
+// A kill in between loses them: they are sent at most once.
 func (a *App) notifyOperator(notices []notify.Notice) effect {
 	return func(ctx context.Context) outcome {
 		for _, n := range notices {
 			a.log.Warn("notice for the operator", "key", n.Key, "text", cmp.Or(n.Log, n.Text))
+			if a.o.DryRun {
+				continue
+			}
 			if err := a.settings.Load().Operator.Notify(ctx, n); err != nil {
 				a.log.Warn("a notice has not reached the operator", "key", n.Key, "err", err)
 			}

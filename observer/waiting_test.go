@@ -8,10 +8,24 @@ import (
 )
 
 // TestWaitingNotifiesTheOperator: without hooks, once for each wait, and without the title
-// in the log.
+// in the log. A dry run only logs.
 func TestWaitingNotifiesTheOperator(t *testing.T) {
 	t.Parallel()
+	const text = "Fix the login test in web waits for you: permission: "
+	for dryRun, want := range map[bool]string{
+		false: text + "0 (x)\n" + text + "4 (x)\n",
+		true:  "",
+	} {
+		t.Run(fmt.Sprint("dry run ", dryRun), func(t *testing.T) {
+			t.Parallel()
+			testWaiting(t, dryRun, want)
+		})
+	}
+}
+
+func testWaiting(t *testing.T, dryRun bool, want string) {
 	g := newGuarded(t)
+	g.o.DryRun = dryRun
 	g.o.Waiting = 2 * time.Minute
 	g.o.MaxSessions = 1 // this is about lists and metrics
 	g.start()
@@ -33,8 +47,7 @@ func TestWaitingNotifiesTheOperator(t *testing.T) {
 		}))
 	}
 	g.stop()
-	const text = "Fix the login test in web waits for you: permission: "
-	if got, want := g.notified(), text+"0 (x)\n"+text+"4 (x)\n"; got != want {
+	if got := g.notified(); got != want {
 		t.Errorf("the command got %q, want %q", got, want)
 	}
 	if log := g.log.String(); strings.Count(log, "waits for you") != 2 ||
