@@ -38,9 +38,11 @@ type Cost struct {
 	// long it took, where that is known.
 	Dropped int64 `json:"tokens_dropped"`
 	Seconds int64 `json:"seconds"`
-	// All is Tokens of all boundaries, however few replies followed.
-	All    int64 `json:"-"`
-	millis int64
+	// All is Tokens of all boundaries, however few replies followed, and AllRereads
+	// is Rereads of these: the last replies of a session show no growth.
+	All        int64 `json:"-"`
+	AllRereads int   `json:"-"`
+	millis     int64
 }
 
 // Spent is what compactions cost beside the work: the tokens that were read
@@ -126,6 +128,7 @@ func (c *Costs) add(b *transcript.Bill) {
 	x.millis += b.Millis
 	x.Seconds = (x.millis + 500) / 1000
 	x.All += b.Tokens
+	x.AllRereads += b.Rereads
 	if b.Replies < followedBy {
 		return
 	}

@@ -19,7 +19,7 @@ const past = `
 {{- define "lead"}}{{if .Compactions.Total}}{{counted .Compactions.Total "compaction"}}{{with .Spent}}
 	{{- if .Tokens}} cost {{tokens .Tokens}} tokens read again{{with .USD}} (estimated {{printf "$%.2f" (value .)}}){{end}}
 		{{- if .Seconds}} and {{lasted .Seconds}}{{end}}.
-	{{- else}}{{if .Seconds}} took {{lasted .Seconds}}{{end}}{{if not $.RereadFiles}}; no file was read again after {{if eq $.Compactions.Total 1}}it{{else}}them{{end}}{{end}}.
+	{{- else}}{{if .Seconds}} took {{lasted .Seconds}}{{end}}{{if not $.Costs.Compactions.AllRereads}}; no file was read again after {{if eq $.Compactions.Total 1}}it{{else}}them{{end}}{{end}}.
 {{- end}}{{end}}{{end}}{{end}}
 
 {{- define "struck"}}{{if .Pre.Known -}}
@@ -190,6 +190,9 @@ Forecast, by turns left: median error, truth within its range, forecasts made
 
 {{- define "verdict"}}
 	{{- if eq .Advice "change"}}Change to {{template "pair" .Chosen}}: {{template "in time" .Chosen}}, {{.Current.Timely}} with {{template "pair" .Current}}.
+		{{- if le .Chosen.Timely .Current.Timely}} Notices come at {{percent .Chosen.Used}} of the size at the compaction instead of {{percent .Current.Used}}
+			{{- if lt .Chosen.VainShare .Current.VainShare}}, and in {{percent .Chosen.VainShare}} of the cycles without one instead of {{percent .Current.VainShare}}{{end}}.
+		{{- end}}
 	{{- else if and (eq .Advice "keep") (lt .Current.Coverage 0.67)}}Only {{template "in time" .Current}}{{with timeliest .}}
 		{{- if gt .Timely $.Current.Timely}}. Other thresholds announce up to {{.Timely}} ({{template "pair" .}}), but at contexts so small, or so often in vain, that they are no better.
 		{{- else}}, and no threshold announces more, because {{if and .Turns.Median (lt (value .Turns.Median) 2.0)}}turns are long: from {{threshold .Warning .Unit}} {{if eq .Unit "percent"}}of the window{{else}}tokens{{end}} on, half of the contexts were compacted before a second prompt

@@ -73,6 +73,23 @@ func TestRows(t *testing.T) {
 	}
 }
 
+// TestLead: without a figure of what was read again, the sentence is of the time alone where
+// files were read again at the end of a session.
+func TestLead(t *testing.T) {
+	t.Parallel()
+	r := &report.Report{Spent: report.Spent{Seconds: 9}}
+	r.Compactions.Auto = 1
+	for rereads, want := range []string{
+		"1 compaction took 9 s; no file was read again after it.",
+		"1 compaction took 9 s.",
+	} {
+		r.Costs.Compactions.AllRereads = rereads
+		if got := (&Printer{}).text("lead", r); got != want {
+			t.Errorf("%d rereads: got %q, want %q", rereads, got, want)
+		}
+	}
+}
+
 // TestOtherThresholds: where few compactions were announced in time, the pair that announces
 // most is named, wherever it is in the list.
 func TestOtherThresholds(t *testing.T) {
