@@ -44,7 +44,7 @@ $ sm scan --json | jq .peak_context_tokens
 			Windows:    cfg.Windows,
 			Clients:    o.Clients,
 			Thresholds: cfg.ContextMonitor.Thresholds,
-			Project:    projects.Name,
+			Project:    new(projects.Names).Of,
 		}, fleet.Stored{Created: time.Now()})
 		err = history.Transcripts(
 			cmd.Context(),

@@ -54,8 +54,8 @@ func Text(s string) string {
 // Cells returns the width of a text on a terminal. Escape sequences have none.
 func Cells(s string) int { return ansi.StringWidth(s) }
 
-// FitEnd makes any text fit for n cells and keeps its end, which tells more of
-// most names than their beginning.
+// FitEnd makes any text fit for n cells and keeps its end, by which most names
+// differ more than by their beginning.
 func FitEnd(s string, n int) string {
 	s = Text(s)
 	left := Cells(s)

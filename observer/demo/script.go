@@ -47,7 +47,7 @@ type event struct {
 	// Context is the size of the context in tokens: of a reply with it, of a
 	// compaction before it. Fresh tokens of it are not in the cache yet.
 	Context, Fresh, Output int64
-	Text                   string        // of a prompt, or what is heard
+	Text                   string        // of a prompt, or the answer to a hook
 	Trigger                string        // of a compaction: auto, manual; else why a session is left
 	Tool, Subagent         string        // ids
 	First                  bool          // of its session or subagent
@@ -73,7 +73,7 @@ func (e event) Resets(hours int64) int64 {
 //go:embed demo.json
 var demoJSON []byte
 
-// Cast are the agents of a demo, of which the first is the parent of all others.
+// Cast are the agents of a demo. The first is the parent of all others.
 type Cast struct {
 	// Prices are the public prices of their models, Projects what they work on.
 	Prices   transcript.Prices

@@ -170,7 +170,7 @@ func (v *View) report(at transcript.Instant, tokens int64, source transcript.Sou
 }
 
 // title is what people call the session: the best that its own files and the status line
-// say; of files that say equally much the newest.
+// have; of equally good ones that of the newest file.
 func (r *row) title() string {
 	var t transcript.Title
 	if r.of != nil && r.of.Report.Name != "" {

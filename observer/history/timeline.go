@@ -49,7 +49,7 @@ func (h *History) Settle(rules []transcript.WindowRule, now time.Time) []fleet.V
 	f := fleet.New(fleet.Options{
 		Windows: rules,
 		Clients: h.clients,
-		Project: projects.Name,
+		Project: new(projects.Names).Of,
 	}, fleet.Stored{
 		Created: now,
 		Settled: true,

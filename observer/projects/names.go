@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"time"
 
 	"sm/handoff/files"
 	"sm/observer/fleet"
@@ -19,6 +20,24 @@ const maxGit = 4096
 // worktree belongs to, else by the path alone. It reads the disk.
 func Name(dir string) string {
 	return fleet.ProjectOf(cmp.Or(repository(dir), dir))
+}
+
+// Names names projects like [Name] until a disk takes too long: then by the path alone.
+type Names struct{ slow bool }
+
+// Of names the project of a working directory.
+func (n *Names) Of(dir string) string {
+	if !n.slow {
+		found := make(chan string, 1)
+		go func() { found <- Name(dir) }() // left alone if the disk never answers
+		select {
+		case name := <-found:
+			return name
+		case <-time.After(time.Second):
+			n.slow = true
+		}
+	}
+	return fleet.ProjectOf(dir)
 }
 
 // repository returns the main directory of the repository that a directory is in, "" for none.
