@@ -59,6 +59,9 @@ func (as agents) rename(from, to string) {
 	if y.curve == nil {
 		y.curve = x.curve
 	}
+	if x.asked.After(y.asked) {
+		y.asked = x.asked
+	}
 }
 
 // curve finds the history of an agent, to add to it.

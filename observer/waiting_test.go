@@ -42,6 +42,9 @@ func testWaiting(t *testing.T, dryRun bool, want string) {
 		g.until("it waits", func() bool {
 			return strings.Contains(g.ask("GET", "/sessions", "").Body, fmt.Sprint("permission: ", asked))
 		})
+		if minute == 3 { // it gets another id while it waits
+			g.ask("POST", "/sessions", fmt.Sprintf(`{"id":"web","claude_session_id":%q}`, uuid(1)))
+		}
 		noErrors(t, g.app.do(t.Context(), func(c *core) {
 			c.pass(began.Add(time.Duration(minute)*time.Minute + time.Second))
 		}))
