@@ -251,7 +251,7 @@ func (h *History) unpack(p *log, t *Timeline) {
 			ev.Model = cmp.Or(model, p.change.Session.Model)
 			if first {
 				ev.PreTokens = c.PreTokens
-				size = own.size // what was copied has taught already
+				size = own.size // that of a copy is learned already
 			}
 		}
 		t.Events = append(t.Events, ev)

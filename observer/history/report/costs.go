@@ -102,8 +102,8 @@ type Boundary struct {
 // Saved estimates the savings in tokens that were read again after compactions.
 type Saved struct {
 	// ByHandoffs is by handing over instead: as much as handoffs made contexts
-	// grow less by rereads, for each; null where there are too few handoffs to
-	// say.
+	// grow less by rereads, for each; null where there are too few handoffs
+	// for a mean.
 	ByHandoffs *int64 `json:"by_handoffs"`
 	// ByFiles is the saving if the files most often read again were in the context.
 	ByFiles int64 `json:"by_files"`

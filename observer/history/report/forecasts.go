@@ -50,7 +50,7 @@ func (f *forecasts) take(t *history.Timeline, i int) {
 	switch ev.Kind {
 	case alerts.EventCompacted:
 		if !t.First[i] {
-			ev.Trigger = transcript.Unknown // it has taught where it happened
+			ev.Trigger = transcript.Unknown // it was learned where it happened
 		} else if ev.Trigger == transcript.Auto {
 			f.score(a.ranges)
 		}

@@ -10,9 +10,9 @@ import (
 // What makes a notice one in time, and what one in vain costs. They are part of
 // the stated measure.
 const (
-	// A warning is heard at the end of a turn, so that the next one can go into a handoff.
+	// A warning reaches the agent at the end of a turn, so that the next one can go into a handoff.
 	timelyTurns = 2
-	// A critical notice is heard between two tool calls; writing a document and
+	// A critical notice reaches it between two tool calls; writing a document and
 	// handing over takes some.
 	timelyReplies = 10
 	// vainCost is how much a cycle costs that was warned without need, beside

@@ -22,7 +22,7 @@ const past = `
 	{{- else}}{{if .Seconds}} took {{lasted .Seconds}}{{end}}{{if not $.Costs.Compactions.AllRereads}}; no file was read again after {{if eq $.Compactions.Total 1}}it{{else}}them{{end}}{{end}}.
 {{- end}}{{end}}{{end}}{{end}}
 
-{{- define "struck"}}{{if .Pre.Known -}}
+{{- define "sizes"}}{{if .Pre.Known -}}
 {{if eq .Compactions.Total 1}}It{{else if eq .Pre.Known 1}}The one not made by hand{{else}}Those not made by hand{{end}} came at {{tokens .Pre.Median}} tokens
 	{{- if gt .Pre.Known 1}} (p10{{to.Glyphs.Dash}}p90 {{span "tokens" .Pre.P10 .Pre.P90}}){{end}}.
 	{{- if .Post.Known}} After {{if eq .Compactions.Total 1}}it{{else}}a compaction{{end}} {{tokens .Post.Median}} were left.{{end}}
@@ -49,8 +49,8 @@ const past = `
 {{template "strange" .Strange}}{{else -}}
 {{with render "lead" .}}{{paragraph .}}
 {{end}}
-	{{- range .Compacted}}{{paragraph (print (render "client" .Name) ": " (render "lead" .) " " (render "struck" .))}}
-{{else}}{{with render "struck" .}}{{paragraph .}}
+	{{- range .Compacted}}{{paragraph (print (render "client" .Name) ": " (render "lead" .) " " (render "sizes" .))}}
+{{else}}{{with render "sizes" .}}{{paragraph .}}
 {{end}}{{end}}
 	{{- /**/ -}}
 {{counted .Sessions "session"}}, {{counted .Turns "turn"}}{{template "days" .}}
@@ -126,7 +126,7 @@ Compaction threshold{{$of}}
 {{- define "range"}}{{with .}}{{span "tokens" .From .To}} tokens{{else}}{{to.Glyphs.None}}{{end}}{{end}}
 
 {{- define "replay"}}{{if .}}{{$t := table "TIME" "SESSION" "CYCLE" "WHAT" "TEXT"}}
-	{{- range .}}{{$at := "–"}}{{$what := "compaction"}}{{$colour := ""}}{{$text := .Trigger}}
+	{{- range .}}{{$at := to.Glyphs.None}}{{$what := "compaction"}}{{$colour := ""}}{{$text := .Trigger}}
 		{{- if .At}}{{$at = .At.Local.Format "2006-01-02 15:04:05"}}{{end}}
 		{{- if .PreTokens}}{{$text = print .Trigger ", " (tokens .PreTokens) " tokens"}}{{end}}
 		{{- if eq .Event "notice"}}{{$what = .Kind}}{{$text = .Text}}

@@ -1,6 +1,6 @@
 // Package view prints for people what sm reads out of past transcripts, that is
 // reports, grids and replays, and the tables of what the observer and the
-// doctor say.
+// doctor answer.
 //
 // Invariants: lines fit into 80 columns, except for the texts of notices. Where
 // the locale is not of Unicode, drawings are of ASCII characters; without
