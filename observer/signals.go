@@ -145,8 +145,8 @@ func (a *App) postUsage(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	u, err := hook.DecodeContextUsage(body)
-	if err != nil {
+	var u hook.ContextUsage
+	if err = hook.Unmarshal(body, &u); err != nil {
 		return refuse(http.StatusBadRequest, err.Error()+"; send a JSON object")
 	}
 	err = a.change(r.Context(), func(c *core) (durable bool, err error) {

@@ -11,7 +11,6 @@ package access
 
 import (
 	"cmp"
-	"crypto/sha256"
 	"log/slog"
 	"net/http"
 	"slices"
@@ -83,10 +82,9 @@ func NewHandlers(routes []Route, o Options) (socket, tcp http.Handler) {
 // gatekeeper decides who may ask for what on one kind of listener.
 type gatekeeper struct {
 	Options
-	tcp      bool
-	tokenSum [sha256.Size]byte
-	mux      *http.ServeMux
-	methods  []string // what any route on this kind of listener answers to
+	tcp     bool
+	mux     *http.ServeMux
+	methods []string // what any route on this kind of listener answers to
 }
 
 // An endpoint has the routes of one pattern, by method.
@@ -98,10 +96,9 @@ func (e endpoint) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 
 func newGatekeeper(routes []Route, o Options, tcp bool) *gatekeeper {
 	g := &gatekeeper{
-		Options:  o,
-		tcp:      tcp,
-		tokenSum: sha256.Sum256([]byte(o.Token)),
-		mux:      http.NewServeMux(),
+		Options: o,
+		tcp:     tcp,
+		mux:     http.NewServeMux(),
 	}
 	endpoints := map[string]endpoint{}
 	for _, rt := range routes {

@@ -122,46 +122,35 @@ type agent struct {
 
 // autoCompact is a hook.AutoCompact as it is stored.
 type autoCompact struct {
-	Off                     bool                    `json:",omitzero"`
-	Window, Percent, Output string                  `json:",omitzero"`
-	Setting                 int64                   `json:",omitzero"`
-	Models                  []transcript.WindowRule `json:",omitzero"`
-	IdleOff                 bool                    `json:",omitzero"`
-	IdleMin                 string                  `json:",omitzero"`
+	settings
+	Models []transcript.WindowRule `json:",omitzero"`
+}
+
+// settings are a hook.AutoCompact with the names of the stored fields.
+type settings struct {
+	Off                     bool        `json:",omitzero"`
+	Window, Percent, Output string      `json:",omitzero"`
+	Setting                 int64       `json:",omitzero"`
+	Models                  hook.Models `json:"-"`
+	IdleOff                 bool        `json:",omitzero"`
+	IdleMin                 string      `json:",omitzero"`
 }
 
 // stored returns an agent as it is stored.
 func stored(a *fleet.Agent) agent {
-	s := &a.AutoCompact
-	to := autoCompact{
-		Off:     s.Off,
-		Window:  s.Window,
-		Percent: s.Percent,
-		Output:  s.Output,
-		Setting: s.Setting,
-		IdleOff: s.IdleOff,
-		IdleMin: s.IdleMin,
-	}
-	for _, model := range slices.Sorted(maps.Keys(s.Models)) {
-		to.Models = append(to.Models, transcript.WindowRule{Model: model, Tokens: s.Models[model]})
+	to := autoCompact{settings: settings(a.AutoCompact)}
+	for _, model := range slices.Sorted(maps.Keys(to.settings.Models)) {
+		rule := transcript.WindowRule{Model: model, Tokens: to.settings.Models[model]}
+		to.Models = append(to.Models, rule)
 	}
 	return agent{*a, to}
 }
 
 // restored returns the agent that was stored.
 func (a *agent) restored() fleet.Agent {
-	s := &a.AutoCompact
 	to := &a.Agent.AutoCompact
-	*to = hook.AutoCompact{
-		Off:     s.Off,
-		Window:  s.Window,
-		Percent: s.Percent,
-		Output:  s.Output,
-		Setting: s.Setting,
-		IdleOff: s.IdleOff,
-		IdleMin: s.IdleMin,
-	}
-	for _, rule := range s.Models {
+	*to = hook.AutoCompact(a.AutoCompact.settings)
+	for _, rule := range a.AutoCompact.Models {
 		if to.Models == nil {
 			to.Models = hook.Models{}
 		}

@@ -124,8 +124,8 @@ func contents(t *testing.T, s *state.Store) string {
 // TestAutoCompact: the settings of a client for compaction stay those of its agent over a
 // restart, and over one with another version. The data is as earlier versions store it.
 func TestAutoCompact(t *testing.T) {
-	const data = `"AutoCompact":{"Off":true,"Window":"150000","Percent":"80","Output":"9","Setting":180000,` +
-		`"Models":[{"Model":"claude-opus-4","Tokens":150000},{"Model":"opus","Tokens":0}],"IdleOff":true,"IdleMin":"7"}`
+	const data = `"AutoCompact":{"Off":true,"Window":"150000","Percent":"80","Output":"9","Setting":180000,"IdleOff":true,"IdleMin":"7",` +
+		`"Models":[{"Model":"claude-opus-4","Tokens":150000},{"Model":"opus","Tokens":0}]}`
 	want := hook.AutoCompact{
 		Off:     true,
 		Window:  "150000",

@@ -98,7 +98,7 @@ func prompt(text string) *transcript.Entry {
 }
 
 func bills(l *Ledger) []transcript.Bill {
-	list, _ := l.Take(func(int, *transcript.Bill) {})
+	list, _ := l.Take(make([]transcript.Event, 10))
 	return list
 }
 

@@ -282,8 +282,7 @@ func (l *Ledger) Heard(e *transcript.Entry) {
 }
 
 // Compacted opens the bill of a compaction, by its place among those of its
-// file. What else is known of it is for the one who hands out the bill to say:
-// it may be known later.
+// file. What else its records have is taken later, by Take.
 func (l *Ledger) Compacted(ordinal int, b transcript.Bill) {
 	l.open(b).ordinal = ordinal
 }
@@ -308,8 +307,9 @@ func (l *Ledger) open(b transcript.Bill) *account {
 }
 
 // Take returns the bills that are new or have changed since the last call, of
-// compactions with their places, and what was done since.
-func (l *Ledger) Take(complete func(ordinal int, b *transcript.Bill)) ([]transcript.Bill, transcript.Worked) {
+// compactions, which are those of the file, with what their records have, and what was done
+// since.
+func (l *Ledger) Take(compactions []transcript.Event) ([]transcript.Bill, transcript.Worked) {
 	var list []transcript.Bill
 	for _, a := range l.accounts {
 		if !a.changed {
@@ -319,7 +319,12 @@ func (l *Ledger) Take(complete func(ordinal int, b *transcript.Bill)) ([]transcr
 		b := a.bill
 		b.Files, b.Work = slices.Clone(b.Files), slices.Clone(b.Work)
 		if b.Kind == transcript.BilledCompaction {
-			complete(a.ordinal, &b)
+			c := &compactions[a.ordinal]
+			b.Key = c.Key
+			b.At = c.At
+			b.Trigger = c.Trigger
+			b.Millis = cmp.Or(c.Millis, b.Millis)
+			b.Before = cmp.Or(b.Before, c.PreTokens)
 		}
 		if b.Regrown == 0 {
 			b.Regrown = regrown(a.grown, b.Tokens)

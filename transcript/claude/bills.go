@@ -12,16 +12,6 @@ func (f *Fold) KeepBills() {
 	f.bills = &bills.Ledger{}
 }
 
-// complete adds to the bill of a compaction what is known of that.
-func (f *Fold) complete(i int, b *transcript.Bill) {
-	c := &f.Compactions[i]
-	b.Key = c.Key
-	b.At = c.At
-	b.Trigger = c.Trigger
-	b.Millis = cmp.Or(c.Millis, b.Millis)
-	b.Before = cmp.Or(b.Before, c.PreTokens)
-}
-
 // bill hands a record that counts to the ledger; compactions are handed to it
 // where they are known to be some.
 func (f *Fold) bill(e *transcript.Entry) {

@@ -7,11 +7,6 @@ import (
 	"sm/transcript/jsonwalk"
 )
 
-// targets are the members that name what a tool works on, the most specific first.
-func targets() [7]string {
-	return [...]string{"file_path", "notebook_path", "command", "url", "pattern", "path", "query"}
-}
-
 // block reads one block of a message's content and keeps it when it is a tool's call or
 // result. It reports whether it is a result.
 func (w *walker) block(e *transcript.Entry) (result bool) {
@@ -49,9 +44,10 @@ func (w *walker) block(e *transcript.Entry) (result bool) {
 	return false
 }
 
-// input gives what a tool is asked to work on, nil for nothing.
+// input gives what a tool is asked to work on, nil for nothing. Of several members that name
+// it the most specific counts.
 func (w *walker) input(value jsonwalk.Text) (on []byte) {
-	names := targets()
+	names := [...]string{"file_path", "notebook_path", "command", "url", "pattern", "path", "query"}
 	most := len(names) - 1
 	for key, value := range w.Members(value) {
 		text := w.Raw(value)

@@ -29,7 +29,7 @@ func Format() *transcript.Format {
 				return filepath.Join(filepath.Dir(root), "sessions")
 			},
 			Entry: isClient,
-			Read:  func(_ string, text []byte) (transcript.Client, bool) { return readClient(text) },
+			Read:  readClient,
 		},
 	}
 }
@@ -76,7 +76,7 @@ func isClient(name string) bool {
 // readClient reads an entry of the registry, a file that is internal to the client: a field
 // that has changed its type leaves the others. whole is false when the text is no JSON
 // object, perhaps not yet.
-func readClient(text []byte) (c transcript.Client, whole bool) {
+func readClient(_ string, text []byte) (c transcript.Client, whole bool) {
 	var in struct {
 		transcript.Client
 		Millis int64 `json:"statusUpdatedAt"`

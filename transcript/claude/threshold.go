@@ -85,15 +85,10 @@ func (a *AutoCompact) window(model, version string) int64 {
 			best = rule
 		}
 	}
-	return settingWindow(best.Tokens)
-}
-
-// settingWindow is a window of the settings, 0 for one that the client ignores.
-func settingWindow(tokens int64) int64 {
-	if tokens < leastAutoWindow {
+	if best.Tokens < leastAutoWindow { // the client ignores it
 		return 0
 	}
-	return tokens
+	return best.Tokens
 }
 
 // envWindow reads the variable, 0 for one that the client ignores.

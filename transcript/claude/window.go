@@ -10,14 +10,15 @@ const (
 // modelWindows lists the models whose window does not depend on plan or suffix,
 // after the vendor's documentation of August 2026. A transcript never carries the
 // suffix [1m], so models that come with both windows are missing here.
-var modelWindows = [...]transcript.WindowRule{
-	{Model: "claude-fable-5", Tokens: largeWindow},
-	{Model: "claude-sonnet-5", Tokens: largeWindow},
-	{Model: "claude-opus-4-7", Tokens: largeWindow},
-	{Model: "claude-opus-4-8", Tokens: largeWindow},
-	{Model: "claude-opus-4-9", Tokens: largeWindow},
-	{Model: "claude-sonnet-4-5", Tokens: smallWindow},
-	{Model: "claude-haiku-4-5", Tokens: smallWindow},
+var modelWindows = map[int64][]string{
+	largeWindow: {
+		"claude-fable-5",
+		"claude-sonnet-5",
+		"claude-opus-4-7",
+		"claude-opus-4-8",
+		"claude-opus-4-9",
+	},
+	smallWindow: {"claude-sonnet-4-5", "claude-haiku-4-5"},
 }
 
 // WindowOf finds the window of a session: the size in its status line (0: unknown), else that
@@ -37,9 +38,11 @@ func WindowOf(
 	case s.Peak > smallWindow:
 		return transcript.Window{Tokens: largeWindow, Source: transcript.WindowObserved}
 	}
-	for _, r := range modelWindows {
-		if r.Names(s.Model) {
-			return transcript.Window{Tokens: r.Tokens, Source: transcript.WindowModel}
+	for tokens, models := range modelWindows {
+		for _, model := range models {
+			if (transcript.WindowRule{Model: model}).Names(s.Model) {
+				return transcript.Window{Tokens: tokens, Source: transcript.WindowModel}
+			}
 		}
 	}
 	return transcript.Window{Tokens: smallWindow, Source: transcript.WindowDefault}

@@ -15,15 +15,6 @@ func (f *Fold) KeepBills() {
 	f.bills = &billing{}
 }
 
-// complete adds to the bill of a compaction what is known of that.
-func (f *Fold) complete(i int, b *transcript.Bill) {
-	c := &f.Compactions[i]
-	b.Key = c.Key
-	b.At = c.At
-	b.Trigger = c.Trigger
-	b.Before = cmp.Or(c.PreTokens, b.Before)
-}
-
 // billing hands the records of a fold to a ledger.
 type billing struct {
 	ledger bills.Ledger
@@ -59,7 +50,7 @@ func (b *billing) take(f *Fold, r *record, e *transcript.Entry, fresh bool) {
 		}
 	case compacted:
 		if fresh && !f.copies.now {
-			bill := transcript.Bill{Millis: bills.Millis(b.fed, r.at)}
+			bill := transcript.Bill{Millis: bills.Millis(b.fed, r.at), Before: e.PreTokens}
 			b.ledger.Compacted(len(f.Compactions)-1, bill)
 		}
 	case prompt, heard:

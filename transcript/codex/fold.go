@@ -88,7 +88,7 @@ func (f *Fold) Take() transcript.News {
 	n.Unknown = f.walker.unknown
 	f.walker.unknown = nil
 	if f.bills != nil {
-		n.Bills, n.Worked = f.bills.ledger.Take(f.complete)
+		n.Bills, n.Worked = f.bills.ledger.Take(f.Compactions)
 	}
 	return n
 }

@@ -52,7 +52,7 @@ func FuzzDecode(f *testing.F) {
 				t.Fatalf("error %v: %+v became %+v", err, s, again)
 			}
 		}
-		_, _ = DecodeContextUsage(data)
+		_ = Unmarshal(data, new(ContextUsage))
 	})
 }
 

@@ -222,7 +222,7 @@ func TestDecodeRefuses(t *testing.T) {
 	} {
 		_, err := Decode([]byte(in))
 		_, err2 := DecodeStatus([]byte(in))
-		_, err3 := DecodeContextUsage([]byte(in))
+		err3 := Unmarshal([]byte(in), new(ContextUsage))
 		want := jsonwalk.ErrNotJSON
 		if err != want || err2 != want || err3 != want {
 			t.Errorf("%s: errors %v, %v, %v", in, err, err2, err3)
@@ -272,7 +272,8 @@ func TestContextUsage(t *testing.T) {
 		},
 		`{"session_id":["a"],"used_percentage":"52","total_input_tokens":-1,"context_window_size":0.5}`: {},
 	} {
-		got, err := DecodeContextUsage([]byte(in))
+		var got ContextUsage
+		err := Unmarshal([]byte(in), &got)
 		if diff := cmp.Diff(want, got); diff != "" || err != nil {
 			t.Errorf("%s: error %v (-want +got):\n%s", in, err, diff)
 		}

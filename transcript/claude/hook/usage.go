@@ -12,9 +12,3 @@ type ContextUsage struct {
 	Event   string `json:"event"`
 	Trigger string `json:"trigger"`
 }
-
-// DecodeContextUsage reads the body of a [ContextUsage].
-func DecodeContextUsage(data []byte) (u ContextUsage, err error) {
-	err = Unmarshal(data, &u)
-	return u, err
-}
