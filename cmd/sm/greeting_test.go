@@ -14,11 +14,13 @@ import (
 	"sm/transcript/transcripttest"
 )
 
-// TestGreeting: three lines, and one is the address.
+// TestGreeting: three lines, and one is the address. All transcripts count, also those read by an
+// observer before.
 func TestGreeting(t *testing.T) {
 	t.Parallel()
 	stats := &follow.Stats{}
-	stats.Files.Store(812)
+	stats.Parked.Store(800)
+	stats.Live.Store(12)
 	addrs := []net.Addr{&net.UnixAddr{
 		Name: "/r/sm.sock",
 	}, &net.TCPAddr{

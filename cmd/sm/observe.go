@@ -201,15 +201,12 @@ func (env *environ) called(socket string) string {
 
 // greeting returns what is watched, and where to look at it by calling sm.
 func greeting(addrs []net.Addr, o observer.Options, sm string) string {
-	what := fmt.Sprintf(
-		"Watching %d transcripts in %s",
-		o.Stats.Files.Load(),
-		strings.Join(o.Watched(), ", "),
-	)
+	n := int(o.Stats.Parked.Load() + o.Stats.Live.Load() + o.Stats.Failed.Load())
+	what := "Watching " + view.Counted(n, "transcript") + " in " + strings.Join(o.Watched(), ", ")
 	if o.Demo {
 		what = "Demo: all agents are simulated; Ctrl-C ends it"
 	}
-	if o.Stats.Files.Load() == 0 && !o.Demo {
+	if n == 0 && !o.Demo {
 		what += "; --demo shows simulated agents"
 	}
 	text := screen.OneLine(what) + "\n"

@@ -16,7 +16,7 @@ func (to *Printer) WriteHTML(w io.Writer, r *report.Report, build string) error 
 		Report: r,
 		Build:  build,
 		Lead:   to.text("lead", r),
-		Span:   counted(r.Sessions, "session") + to.text("days", r),
+		Span:   Counted(r.Sessions, "session") + to.text("days", r),
 		Advice: to.text("advice of a report", r),
 		Took:   lasted,
 		Client: func(name string) string { return to.text("client", name) },

@@ -122,7 +122,7 @@ func (to *Printer) funcs() template.FuncMap {
 		},
 		"figure":  figure,
 		"count":   func(n int) term.Cell { return figure(int64(n), fmt.Sprint(n)) },
-		"counted": counted,
+		"counted": Counted,
 		"tokens":  screen.Tokens,
 		"percent": func(x float64) string { return fmt.Sprintf("%.0f%%", 100*x) },
 		"tenths": func(x *float64) any {
@@ -161,8 +161,8 @@ func (to *Printer) funcs() template.FuncMap {
 	}
 }
 
-// counted writes a number of things.
-func counted(n int, thing string) string {
+// Counted writes a number of things.
+func Counted(n int, thing string) string {
 	if n == 1 {
 		return "1 " + thing
 	}
