@@ -249,7 +249,7 @@ func dollars(usd float64) string {
 	return fmt.Sprintf("$%.0fk", min(usd/1000, 99999))
 }
 
-// titled reports whether that is its title, which no command accepts.
+// titled reports whether nameOf returns the title.
 func titled(s *api.Session) bool { return s.Name == "" && s.Title != "" }
 
 // barCell shows how full the context is, with a mark at the size at which the

@@ -277,6 +277,7 @@ func (t *model) click(line int) {
 		return
 	}
 	if t.rows[t.first+i].ID == t.selected {
+		t.typing = false
 		t.show(viewDetail)
 	}
 	t.selectRow(t.first + i)

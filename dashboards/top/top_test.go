@@ -445,6 +445,14 @@ func TestMouse(t *testing.T) {
 	if p.Update(tea.MouseClickMsg{Y: 4, Button: tea.MouseLeft}); x.view != viewDetail {
 		t.Error("a second click does not open the agent")
 	}
+	x.keys("esc", "/", "e")
+	p.View()
+	p.Update(tea.MouseClickMsg{Y: 2, Button: tea.MouseLeft})
+	p.View()
+	p.Update(tea.MouseClickMsg{Y: 2, Button: tea.MouseLeft})
+	if x.keys("esc"); x.view != viewList || x.Filter != "e" {
+		t.Errorf("after a click while a filter is typed esc leaves view %d, filter %q", x.view, x.Filter)
+	}
 }
 
 // TestTopGone checks that the last answer stays while there is no observer.
