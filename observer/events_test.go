@@ -212,7 +212,7 @@ func TestEventsOfOne(t *testing.T) {
 		t.Errorf("%s", got)
 	}
 	r.write(uuid(1), reply(ago(0), "m3", 131_000, 1))
-	for got := html(); !strings.Contains(got, "notice: critical at 131k"); got = html() {
+	for got := html(); !strings.Contains(got, "131k of 200k"); got = html() {
 	}
 	none := r.listen("?session=%3Cb%3E")
 	if got := none.next("detail"); !strings.Contains(got, "No such agent") ||

@@ -21,6 +21,12 @@ func TestWatchingWithoutHooks(t *testing.T) {
 	})
 
 	wantMail(r)
+	shown := func() bool {
+		return strings.Contains(r.ask(http.MethodGet, "/?session="+uuid(1), "").Body, "notice: critical")
+	}
+	if shown() {
+		t.Error("the page shows a notice")
+	}
 	answer := r.ask(
 		http.MethodPost,
 		"/sessions/"+uuid(1)+"/messages",
@@ -44,6 +50,9 @@ func TestWatchingWithoutHooks(t *testing.T) {
 	r.fire("other", uuid(2), "SessionStart", `,"source":"startup"`)
 	r.until("the notice is queued", func() bool { return len(r.mail()) > 0 })
 	wantMail(r, uuid(1)+"/1/critical waiting")
+	if !shown() {
+		t.Error("the page does not show the notice")
+	}
 	if sessions := r.ask(
 		http.MethodGet,
 		"/sessions",

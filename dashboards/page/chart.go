@@ -143,8 +143,10 @@ func (c *chart) Rules() (all []rule) {
 	}
 	threshold := value(c.Session.ThresholdTokens)
 	add(threshold, "compacts", "compacts "+CompactsAt(threshold, c.Session.ThresholdSource))
-	for _, tokens := range []int64{c.Session.WarningTokens, c.Session.CriticalTokens} {
-		add(tokens, "notice", "notice at "+short(tokens))
+	if warned(c.Session) {
+		for _, tokens := range []int64{c.Session.WarningTokens, c.Session.CriticalTokens} {
+			add(tokens, "notice", "notice at "+short(tokens))
+		}
 	}
 	return all
 }

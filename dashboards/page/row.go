@@ -14,10 +14,13 @@ type row struct {
 	Spark spark
 }
 
+// warned reports whether the agent gets notices: not without hooks.
+func warned(s *api.Session) bool { return s.Enabled && (s.HooksSeen || s.NoticeHeard) }
+
 // noticed returns the threshold of a notice that the context has reached, 0 below the
-// first and for a session without hooks.
+// first.
 func noticed(s *api.Session) int64 {
-	if !s.Enabled || tokens(s) == 0 || !s.HooksSeen && !s.NoticeHeard {
+	if !warned(s) || tokens(s) == 0 {
 		return 0
 	}
 	return map[string]int64{"warn": s.WarningTokens, "critical": s.CriticalTokens}[s.Level]
