@@ -38,7 +38,8 @@ func WriteRefusal(w http.ResponseWriter, r *http.Request, code int, text string)
 		return
 	}
 	title := "Not for a browser"
-	advice := template.HTML(`<a href="/">All agents</a>`)
+	up := strings.Repeat("../", max(0, strings.Count(r.URL.Path, "/")-1)) // the page may be in a folder
+	advice := template.HTML(`<a href="./` + up + `">All agents</a>`)
 	switch {
 	case code == http.StatusForbidden:
 		title = "Not open to this browser"

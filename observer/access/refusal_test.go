@@ -20,9 +20,9 @@ func TestRefusalPage(t *testing.T) {
 		path, text, heading, advice string
 	}{
 		{403, "/", "Not you.", "Not open to this browser", "sm open"},
-		{401, "/alerts/webhook", "No token.", "Not for a browser", `<a href="/">All agents</a>`},
-		{404, "/%3Cb%3E", "No.", `Nothing is served at &#34;/&lt;b&gt;&#34;`, `<a href="/">All agents</a>`},
-		{404, "/a%E2%80%AEb", "", `Nothing is served at &#34;/a\u202eb&#34;`, `<a href="/">All agents</a>`},
+		{401, "/alerts/webhook", "No token.", "Not for a browser", `<a href="./../">All agents</a>`},
+		{404, "/%3Cb%3E", "No.", `Nothing is served at &#34;/&lt;b&gt;&#34;`, `<a href="./">All agents</a>`},
+		{404, "/a%E2%80%AEb", "", `Nothing is served at &#34;/a\u202eb&#34;`, `<a href="./">All agents</a>`},
 		{503, "/", "Stopping.", "No answer now", "sm doctor"},
 	} {
 		r := httptest.NewRequest(http.MethodGet, tt.path, nil)
