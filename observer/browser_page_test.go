@@ -212,7 +212,7 @@ func browserBell(t *testing.T, c chromium) {
 			static permission = localStorage.allowed || 'default';
 			static async requestPermission() { this.permission = localStorage.allowed = 'granted'; }
 			constructor(title) { notes.push(title); window.note = this; }
-			close() {}
+			close() { this.closed = true; }
 		}`)
 	b.live()
 	bell := `document.querySelector('#bell')`
@@ -222,10 +222,23 @@ func browserBell(t *testing.T, c chromium) {
 	b.live()
 	r.client(4712, uuid(0), `,"status":"waiting","waitingFor":"permission: Bash"`)
 	b.until("an agent begins to wait", `notes.join() === 'web: a waits: permission: Bash'`)
-	b.do(chromedp.Evaluate[chromedp.Void](`note.onclick()`))
+	b.do(chromedp.Evaluate[chromedp.Void](`note.onclick(), note.closed = false`))
 	b.until("a click opens it", `document.querySelector('#detail h2').textContent.endsWith('a')`)
 	r.write(uuid(2), reply(ago(0), "n2", 106_000, 1))
 	b.until("news notify of no wait again", says(uuid(2), "63%")+` && notes.length === 1`)
+	r.o.Listen = []string{r.tcp().String()}
+	r.stop()
+	b.until("the observer is gone", `!document.querySelector('#gone').hidden`)
+	b.mu.Lock()
+	b.complaints = nil // of the connection that is refused
+	b.mu.Unlock()
+	r.start()
+	b.live()
+	b.until("it waits still", rowOf(uuid(0))+`?.matches('.s-waiting') && `+rowOf(uuid(4))+`?.matches('.s-waiting')`)
+	r.client(4712, uuid(0), `,"status":"busy"`)
+	b.until("once it goes on, the notification ends", `notes.length === 1 && note.closed`)
+	r.client(4712, uuid(0), `,"status":"waiting","waitingFor":"a plan"`)
+	b.until("it waits again", `notes[1] === 'web: a waits: a plan'`)
 	b.do(chromedp.Evaluate[chromedp.Void](`localStorage.allowed = 'denied'`), chromedp.Reload())
 	b.until("denied, it explains", bell+`.title.includes('allow them in the settings')`)
 	b.quiet()

@@ -1,6 +1,6 @@
 // Notifications of the browser, where the reader asked for them: an agent has begun to wait for a person.
 const bell = $('#bell');
-const waits = new Set(); // keys of the agents that wait
+const waits = new Map(); // by key: the notification of an agent that waits, if there is one
 let wanted = kept('notify') === 'on';
 const ring = (text) => {
   const allowed = window.Notification?.permission, on = wanted && allowed === 'granted';
@@ -16,15 +16,26 @@ const toggleBell = async () => {
   ring();
   say(bell.title);
 };
-// attend remembers who waits, and notifies of those who have just begun to.
+// Another page may have changed the choice.
+addEventListener('storage', () => {
+  wanted = kept('notify') === 'on';
+  ring();
+});
+// attend remembers which agents wait, notifies of those that have just begun to, and ends the notifications of those that
+// wait no more. An agent that has gone may come back with the next observer, and still wait.
 const attend = (notify) => {
-  for (const key of waits) if (agents.get(key)?.state !== 'waiting') waits.delete(key);
+  for (const [key, note] of waits) {
+    const state = agents.get(key)?.state;
+    if (state !== 'waiting') note?.close();
+    if (state && state !== 'waiting') waits.delete(key);
+  }
   for (const a of agents.values()) {
     if (a.state !== 'waiting' || waits.has(a.key)) continue;
-    waits.add(a.key);
+    waits.set(a.key, null);
     if (!notify || bell.ariaPressed !== 'true') continue;
     try {
       const note = new Notification((a.project && a.project + ': ') + a.name + ' waits' + (a.waits ? ': ' + a.waits : ' for you'), { tag: a.key });
+      waits.set(a.key, note);
       note.onclick = () => {
         window.focus();
         open(a.id);
