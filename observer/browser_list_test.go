@@ -91,6 +91,11 @@ func browserHeldOrder(t *testing.T, c chromium) {
 	b.until("it has changed again", button+` === 'order changed'`)
 	b.mouse(input.DispatchMouseEventTypeMouseMoved, point{5, 5})
 	b.until("it applies without the pointer", `(`+names+`).startsWith('ed')`)
+	b.press("g")
+	heading := `document.querySelector('#rows .group')`
+	b.do(chromedp.Evaluate[chromedp.Void](`window.heading = ` + heading))
+	r.write(uuid(5), reply(ago(0), "n5", 50_000, 1))
+	b.until("the heading of a group stays the same", says(uuid(5), "50k")+` && `+heading+` === window.heading`)
 	b.quiet()
 }
 

@@ -2,6 +2,7 @@
 // and below, so that thousands cost what a screenful does.
 const agents = new Map(); // by key: Data of the server, with html
 const drawn = new Map(); // by key: the row in the page, the HTML that it was made of, and the same as an element
+const heads = new Map(); // by project: the row above its agents
 const summary = $('#head'); // above the list: counts, chips, notices
 let summaryWas = summary.cloneNode(true), summaryNow = summaryWas; // as drawn, and as to be drawn
 let detailNow = ''; // the HTML of the detail that is to be drawn
@@ -35,33 +36,32 @@ const list = (apply) => {
   const now = [...agents.values()].filter(fits()).sort(compare);
   if (apply || !held()) order = now;
   else order = order.map((a) => agents.get(a.key) ?? a);
-  const listed = new Set(order), fresh = now.filter((a) => !listed.has(a)).length, waits = $('#held');
+  const listed = new Set(order), fresh = now.filter((a) => !listed.has(a)).length, notice = $('#held');
   const changed = now.length !== order.length || now.some((a, i) => a !== order[i]);
-  if (changed && waits.hidden && !over) say('The order has changed. Press o to apply it.');
-  waits.hidden = !changed;
-  put(waits.firstElementChild, fresh ? 'order changed, ' + fresh + ' new' : 'order changed');
-  const chosenOnes = items = order;
+  if (changed && notice.hidden && !over) say('The order has changed. Press o to apply it.');
+  notice.hidden = !changed;
+  put(notice.firstElementChild, fresh ? 'order changed, ' + fresh + ' new' : 'order changed');
+  items = order;
   tops = null;
   if (chosen.group) { // a project takes the place of its first agent
     const groups = new Map();
-    for (const a of chosenOnes) groups.has(a.project) ? groups.get(a.project).push(a) : groups.set(a.project, [a]);
+    for (const a of order) groups.has(a.project) ? groups.get(a.project).push(a) : groups.set(a.project, [a]);
     items = [];
     for (const [name, members] of groups) items.push({ group: name, members }, ...members);
     tops = [0];
     for (const item of items) tops.push(tops.at(-1) + (item.members ? head : stride));
   }
   const filtered = chosen.find.trim() !== '' || chosen.pressure !== '' || chosen.state !== '' || chosen.client !== '';
-  if (!chosenOnes.some((a) => a.key === current)) current = '';
-  put($('#shown'), filtered ? chosenOnes.length + ' of ' + agents.size + ' agents shown' : '');
-  put($('.sums b', summary), (filtered ? chosenOnes.length + ' of ' : '') + agents.size);
-  $('#none').hidden = chosenOnes.length > 0 || agents.size === 0;
+  if (!order.some((a) => a.key === current)) current = '';
+  put($('#shown'), filtered ? order.length + ' of ' + agents.size + ' agents shown' : '');
+  put($('.sums b', summary), (filtered ? order.length + ' of ' : '') + agents.size);
+  $('#none').hidden = order.length > 0 || agents.size === 0;
   document.body.classList.toggle('bare', agents.size === 0);
   document.body.classList.toggle('grouped', chosen.group);
   table.classList.toggle('drifts', items.some((a) => a.drift > 1));
   table.classList.toggle('hosts', items.some((a) => a.host));
   wide = [...table.tHead.rows[0].cells].filter((cell) => cell.checkVisibility()).length;
   table.setAttribute('aria-rowcount', items.length + 1);
-  entitle();
 };
 const entitle = () => {
   const urgent = [0, 0];
@@ -85,7 +85,6 @@ const at = (y) => { // the number of the item at a height
   return Math.max(0, low);
 };
 const start = () => table.getBoundingClientRect().top + table.tHead.offsetHeight; // of the first item, in the window
-const keyOf = (item) => item.key ?? 'g-' + item.group;
 const measure = () => {
   const style = getComputedStyle(body);
   stride = parseFloat(style.getPropertyValue('--row')) + parseFloat(style.getPropertyValue('--gap'));
@@ -94,10 +93,11 @@ const measure = () => {
 
 const groupRow = (item) => {
   const busy = item.members.filter((a) => a.state === 'work').length, waits = item.members.filter((a) => a.state === 'waiting').length;
-  const row = part('<tr role="row" class="group"><th role="rowheader" scope="colgroup" ><bdi></bdi> <small></small></th></tr>').firstChild;
+  const row = heads.get(item.group) ?? part('<tr role="row" class="group"><th role="rowheader" scope="colgroup"><bdi></bdi> <small></small></th></tr>').firstChild;
+  heads.set(item.group, row);
   row.firstChild.colSpan = wide;
-  $('bdi', row).textContent = item.group || 'no project';
-  $('small', row).textContent = [item.members.length + (item.members.length === 1 ? ' agent' : ' agents'), busy && busy + ' at work', waits && waits + ' waiting'].filter(Boolean).join(', ');
+  put($('bdi', row), item.group || 'no project');
+  put($('small', row), [item.members.length + (item.members.length === 1 ? ' agent' : ' agents'), busy && busy + ' at work', waits && waits + ' waiting'].filter(Boolean).join(', '));
   return row;
 };
 
@@ -122,7 +122,8 @@ const draw = (anew) => {
     age(row);
     drawn.set(item.key, { row, html: item.html, made });
   }
-  for (const row of body.querySelectorAll('.group')) row.remove();
+  const rows = want.map((item) => (item.members ? groupRow(item) : drawn.get(item.key).row));
+  for (const row of body.querySelectorAll('.group')) if (!rows.includes(row)) row.remove();
   const kept = new Set(want.map((item) => item.key));
   for (const [key, { row }] of drawn) {
     if (kept.has(key)) continue;
@@ -131,7 +132,7 @@ const draw = (anew) => {
   }
   let place = body.firstElementChild;
   want.forEach((item, i) => {
-    const row = item.members ? groupRow(item) : drawn.get(item.key).row;
+    const row = rows[i];
     if (place && place !== row && place.nextElementSibling === row) {
       const late = place; // it belongs further down, and finds its place in its turn
       place = row;
@@ -179,12 +180,10 @@ const arrange = (apply = false) => {
   draw(true);
 };
 const lists = $('#list');
-for (const name of ['pointerover', 'pointermove', 'pointerdown', 'keydown', 'focusin']) {
-  lists.addEventListener(name, (event) => {
-    active = Date.now();
-    over ||= event.pointerType === 'mouse';
-  }, { passive: true });
+for (const name of ['pointermove', 'pointerdown', 'wheel', 'keydown', 'focusin']) {
+  lists.addEventListener(name, () => { active = Date.now(); }, { passive: true });
 }
+lists.addEventListener('pointerover', (event) => { over ||= event.pointerType === 'mouse'; }); // also where a row moves below it
 lists.addEventListener('pointerleave', () => {
   over = false;
   redraw();

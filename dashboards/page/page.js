@@ -51,6 +51,7 @@ const take = (news) => {
     for (const key of agents.keys()) if (!known.has(key)) agents.delete(key);
   }
   attend(mark !== '0'); // before the first mark some may not have come yet
+  entitle();
   mark = news.mark || mark;
   redraw();
 };
@@ -230,6 +231,7 @@ for (const data of JSON.parse(body.dataset.rows || '[]')) { // what the page was
   drawn.set(data.key, { row, html, made: row.cloneNode(true) });
 }
 attend(false);
+entitle();
 age(document);
 arrange();
 listen();
