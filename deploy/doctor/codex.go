@@ -52,6 +52,7 @@ func (d *doctor) codex(ctx context.Context) {
 	}
 	const remedy = "run sm install --codex"
 	own, missing, _ := ownHooks([]*install.Editor{e}, codex.Events...)
+	d.hooked = d.hooked || len(own) > 0
 	switch {
 	case len(own) == 0:
 		d.note(codexHooks, remedy, "watching only: not installed in %s, so Codex's agents get no notices", path)

@@ -91,6 +91,7 @@ type Options struct {
 type doctor struct {
 	Options
 	findings []Finding
+	hooked   bool // hooks of ours are installed
 	watching bool // the observer has never seen a hook
 }
 

@@ -59,6 +59,7 @@ func (d *doctor) hooks(ctx context.Context, layers []*install.Editor) {
 
 	events := install.Claude().Events
 	own, missing, twice := ownHooks(layers, events...)
+	d.hooked = len(own) > 0
 	guard, _, guardTwice := ownHooks(layers, hook.PreToolUse)
 	twice = append(twice, guardTwice...)
 	d.guard(len(guard) > 0)

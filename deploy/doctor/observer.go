@@ -99,10 +99,10 @@ func (d *doctor) session(s *api.Session) {
 	const restart = "start that session anew if it is older than sm install, and "
 	trouble := restart + "look at /hooks in it"
 	if s.Client != "" && s.Client != clients.Claude {
-		trouble = restart + "see above whether the hooks are trusted"
+		trouble = restart + "see the check codex hooks"
 	} else if s.StatuslineAt == nil { // Codex has none
 		add(
-			"trust the folder in that session, and see above whether the status line is ours",
+			"trust the folder in that session, and see the check status line",
 			"status line never",
 		)
 	} else {
@@ -124,6 +124,9 @@ func (d *doctor) session(s *api.Session) {
 	if d.watching {
 		causes = []string{"known from transcripts alone, as no hook was ever called"}
 		remedy = "run sm install, and start them anew"
+		if d.hooked {
+			remedy = "start them anew, as hooks take effect in new sessions"
+		}
 	}
 
 	f := Finding{

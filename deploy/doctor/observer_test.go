@@ -120,7 +120,7 @@ func TestSession(t *testing.T) {
 		{
 			func(s *api.Session) { s.StatuslineAt = nil },
 			"transcript 3s ago, status line never, hook 2m ago",
-			"trust the folder in that session, and see above whether the status line is ours",
+			"trust the folder in that session, and see the check status line",
 			"status line never",
 		},
 		{
@@ -134,7 +134,7 @@ func TestSession(t *testing.T) {
 				s.Client = "codex"
 				s.HookAt = nil
 			},
-			"transcript 3s ago, hook never", anew + "see above whether the hooks are trusted",
+			"transcript 3s ago, hook never", anew + "see the check codex hooks",
 			"hook never",
 		},
 		{
@@ -171,6 +171,8 @@ func TestGrouped(t *testing.T) {
 	for _, name := range []string{"a", "b"} {
 		d.session(&api.Session{Name: name})
 	}
+	d.hooked = true
+	d.session(&api.Session{Name: "later"})
 	d.watching = false
 	d.session(&api.Session{Name: "c", Client: "codex", HookAt: &now})
 	two := []Finding{ // with the same cause, but other remedies
@@ -182,6 +184,10 @@ func TestGrouped(t *testing.T) {
 	const alone = "known from transcripts alone, as no hook was ever called"
 	want := []Finding{
 		{"sessions", Noted, "2 sessions: " + alone, "run sm install, and start them anew", ""},
+		{
+			"session later", Noted, "no transcript yet, status line never, hook never",
+			"start them anew, as hooks take effect in new sessions", alone,
+		},
 		{"session c", Healthy, "no transcript yet, hook 0s ago", "", "all is well"},
 		two[0],
 		two[1],
