@@ -93,7 +93,9 @@ func runFollower(ctx context.Context, a *App, cursors []transcript.Cursor) {
 	defer close(a.changes)
 	var roots []follow.Root
 	for _, c := range a.o.Clients {
-		roots = append(roots, follow.Roots(c.Format, c.Dirs...)...)
+		for _, dir := range c.Dirs {
+			roots = append(roots, follow.Root{Path: dir, Format: c.Format})
+		}
 	}
 	err := follow.Run(ctx, follow.Options{
 		Roots:     roots,

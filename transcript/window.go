@@ -72,15 +72,24 @@ func Configured(rules []WindowRule, model string) int64 {
 // Percent is the share of the window in use as the client shows it: a whole number
 // in 0..100. The client divides before it multiplies, so that 57,000 of 200,000,
 // 28.499999999999996 in its arithmetic, is 28. With Reserved tokens it is 100 minus what the
-// client says is left.
+// client says is left of the others; all of a window that is not larger than these.
 func (w Window) Percent(tokens int64) int {
-	if w.Reserved > 0 {
-		return 100 - w.left(tokens)
+	if w.Reserved <= 0 {
+		if w.Tokens <= 0 || tokens <= 0 {
+			return 0
+		}
+		return int(min(100, math.Floor(float64(tokens)/float64(w.Tokens)*100+0.5)))
 	}
-	if w.Tokens <= 0 || tokens <= 0 {
-		return 0
+	room := w.Tokens - w.Reserved
+	if room <= 0 {
+		return 100
 	}
-	return int(min(100, math.Floor(float64(tokens)/float64(w.Tokens)*100+0.5)))
+	free := max(0, room-max(0, tokens-w.Reserved))
+	left := float64(free) / float64(room) * 100
+	if w.Truncated {
+		return 100 - int(left)
+	}
+	return 100 - int(left+0.5)
 }
 
 // Reaches is the smallest size in tokens that Percent shows as percent, 0 for none.
@@ -98,19 +107,4 @@ func (w Window) Reaches(percent int) int64 {
 		tokens--
 	}
 	return tokens
-}
-
-// left is the whole percentage of what is not Reserved that is still free; none of a window
-// that is not larger than that.
-func (w Window) left(tokens int64) int {
-	room := w.Tokens - w.Reserved
-	if room <= 0 {
-		return 0
-	}
-	free := max(0, room-max(0, tokens-w.Reserved))
-	share := float64(free) / float64(room) * 100
-	if w.Truncated {
-		return int(share)
-	}
-	return int(share + 0.5)
 }

@@ -53,8 +53,8 @@ type Options struct {
 	AllowedUIDs  []uint32            // http.allowed_uids
 	Token        string              // empty: token routes do not exist on TCP
 	Passes       *Passes             // of browsers; nil: there are none
-	Rejected     func(reason string) // called for each refused request with one of Reasons; may be nil
-	Logger       *slog.Logger        // may be nil
+	Rejected     func(reason string) // called for each refused request with one of Reasons
+	Logger       *slog.Logger
 }
 
 // Reasons is the closed set of reasons that Options.Rejected is called with, in the order
@@ -67,12 +67,6 @@ func Reasons() []string {
 // all of them are served, and once for TCP, where the others look exactly like
 // paths that do not exist. Both need the connection context of NewServer.
 func NewHandlers(routes []Route, o Options) (socket, tcp http.Handler) {
-	if o.Rejected == nil {
-		o.Rejected = func(string) {}
-	}
-	if o.Logger == nil {
-		o.Logger = slog.New(slog.DiscardHandler)
-	}
 	onTCP := slices.DeleteFunc(slices.Clone(routes), func(r Route) bool {
 		return r.Tier == SocketOnly || r.Tier == Token && o.Token == ""
 	})

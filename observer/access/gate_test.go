@@ -78,8 +78,17 @@ func newGate() (p *recorder, socket, tcp http.Handler) {
 		AllowedUIDs:  []uint32{allowedUID()},
 		Token:        "s3cret",
 		Rejected:     p.reject,
+		Logger:       slog.New(slog.DiscardHandler),
 	})
 	return p, socket, tcp
+}
+
+// noRules are options that allow nothing besides the routes.
+func noRules() Options {
+	return Options{
+		Rejected: func(string) {},
+		Logger:   slog.New(slog.DiscardHandler),
+	}
 }
 
 func ownUID() uint32      { return uint32(os.Geteuid()) }
@@ -347,7 +356,7 @@ func TestGateToken(t *testing.T) {
 		Method:  "POST",
 		Tier:    Token,
 		Handler: p,
-	}}, Options{})
+	}}, noRules())
 	checkCodes(
 		t,
 		serveTCP(t, none, nil),

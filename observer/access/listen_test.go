@@ -267,7 +267,7 @@ func TestServerStream(t *testing.T) {
 	plain := stream
 	plain.Pattern = "/plain"
 	plain.Stream = false
-	_, h := NewHandlers([]Route{stream, posted, plain}, Options{})
+	_, h := NewHandlers([]Route{stream, posted, plain}, noRules())
 	a := serveTCP(t, h, func(s *http.Server) {
 		s.ReadHeaderTimeout = limit
 		s.ReadTimeout = limit

@@ -220,7 +220,9 @@ func TestGatePass(t *testing.T) {
 	}
 	routes[0].Page = true
 	routes[1].Opens = true
-	socket, tcp := NewHandlers(routes, Options{Passes: passes})
+	rules := noRules()
+	rules.Passes = passes
+	socket, tcp := NewHandlers(routes, rules)
 	pass := cookie.Name + "=" + cookie.Value
 
 	// The columns: the page, the page in the cookie's folder, GET and POST /open,

@@ -82,16 +82,6 @@ func (s *Shares) trusts(k shareKey) bool {
 	return k.known && slices.Contains(s.trusted, k.uid)
 }
 
-func (s *Shares) limit(k shareKey) int {
-	switch {
-	case s.trusts(k):
-		return s.own
-	case k == shareKey{}:
-		return s.unknown
-	}
-	return s.each
-}
-
 // admit counts a new connection, and closes an older one where there is no room for
 // both: the oldest of its share, or of the largest share of strangers. It returns nil
 // for one of a stranger who connects too often.
@@ -102,6 +92,13 @@ func (s *Shares) admit(c *net.TCPConn, k shareKey, now time.Time) *sharedConn {
 	if stranger && !s.withinRate(k, now) {
 		return nil
 	}
+	limit := s.each
+	switch {
+	case !stranger:
+		limit = s.own
+	case k == shareKey{}:
+		limit = s.unknown
+	}
 	sizes := map[shareKey]int{}
 	var strangers []*sharedConn
 	for _, c := range s.open {
@@ -111,7 +108,7 @@ func (s *Shares) admit(c *net.TCPConn, k shareKey, now time.Time) *sharedConn {
 		}
 	}
 	switch {
-	case sizes[k] >= s.limit(k):
+	case sizes[k] >= limit:
 		i := slices.IndexFunc(s.open, func(c *sharedConn) bool { return c.key == k })
 		s.drop(s.open[i])
 	case stranger && len(strangers) >= s.all:

@@ -50,7 +50,6 @@ func guard(f func() error) (err error) {
 type contents struct {
 	schema  int // the version of the layout
 	head    head
-	newest  int // the last transaction in the file
 	dropped int // damaged records
 }
 
@@ -88,15 +87,15 @@ func (s *Store) open() error {
 		)
 	}
 	s.rewrite = s.rewrite || s.schema != schema || s.dropped > 0 ||
-		!s.head.Settled && s.head.Digest.Records > 0 ||
-		s.acked > 0 && s.newest != s.acked
-	s.acked = s.newest
+		!s.head.Settled && s.head.Digest.Records > 0
 	return nil
 }
 
 // inspect checks the whole file and reads its head.
 func (s *Store) inspect(tx *bbolt.Tx, f *os.File) error {
-	s.contents = contents{newest: tx.ID()}
+	s.contents = contents{}
+	s.rewrite = s.rewrite || s.acked > 0 && tx.ID() != s.acked
+	s.acked = tx.ID()
 	info, err := f.Stat()
 	if err != nil {
 		return err
@@ -235,7 +234,6 @@ func (s *Store) replaceFile(fill func(*writer) error) error {
 	s.file = f
 	s.schema = schema
 	s.head = w.head
-	s.newest = w.id
 	s.acked = w.id
 	s.rewrite = false
 	return files.Sync(s.root)

@@ -113,8 +113,6 @@ func keyBytes(k transcript.Key) []byte {
 	return binary.BigEndian.AppendUint64(nil, uint64(k))
 }
 
-func keyOf(s string) []byte { return keyBytes(transcript.KeyOf([]byte(s))) }
-
 // record returns a record, nil if it is missing or damaged.
 func record(tx *bbolt.Tx, bucket string, key []byte) []byte {
 	b := tx.Bucket([]byte(bucket))

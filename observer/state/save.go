@@ -46,7 +46,7 @@ func (s *Store) Save(d fleet.Delta, values ...Value) error {
 // save stores a delta and values.
 func (w *writer) save(d *fleet.Delta, values []Value) {
 	for _, path := range d.Gone {
-		w.delete(filesBucket, keyOf(path))
+		w.delete(filesBucket, keyBytes(transcript.KeyOf([]byte(path))))
 	}
 	inOrder(d.Files,
 		func(f *fleet.File) transcript.Key { return transcript.KeyOf([]byte(f.Cursor.Path)) },

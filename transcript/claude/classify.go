@@ -153,11 +153,8 @@ func (r *record) user(w *walker, line []byte, e *transcript.Entry) {
 		return
 	}
 	e.Parent = w.key(r.parent)
-	outside := false // a message of another session or of a plugin
-	switch string(w.Decode(r.source)) {
-	case "peer", "plugin":
-		outside = true
-	}
+	source := string(w.Decode(r.source))
+	outside := source == "peer" || source == "plugin" // a message of another session or of a plugin
 	if !r.summary && r.meta && !outside && r.turn <= 0 {
 		e.Kind = transcript.KindAside
 		return

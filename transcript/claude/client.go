@@ -15,7 +15,10 @@ func Client(dirs ...string) clients.Client {
 			setting := (*AutoCompact)(a)
 			return setting.CompactsAt(window, model, version), setting.Basis(model, version)
 		},
-		StopAnswered:    func(version, _ string) bool { return hook.StopHeard(version) },
+		// Older clients reject the answer and show an error; an unknown version counts as new.
+		StopAnswered: func(version, _ string) bool {
+			return version == "" || hook.AtLeast(version, 2, 1, 175)
+		},
 		StatusLine:      true,
 		CompactStarts:   true,
 		WritesAfterStop: true,

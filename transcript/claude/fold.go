@@ -97,8 +97,10 @@ func (f *Fold) Facts() transcript.Facts {
 	if f.subagent {
 		return transcript.Facts{}
 	}
+	t := &f.titles
+	branch := transcript.NewTitle(t.branch, transcript.TitleBranch)
 	return transcript.Facts{
-		Title: f.titles.best(),
+		Title: t.custom.Or(t.generated).Or(t.summary).Or(t.prompt).Or(branch),
 		Cut:   f.line.torn && len(f.Compactions) > 0,
 	}
 }

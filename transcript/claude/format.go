@@ -38,22 +38,16 @@ func Format() *transcript.Format {
 // clients since 2.1.2 write for subagents, the session they belong to. Other .jsonl files
 // that clients write among the subagents' are no transcripts.
 func identify(path string) (f transcript.File, ok bool) {
-	base := filepath.Base(path)
-	name, ok := strings.CutSuffix(base, ".jsonl")
+	name, ok := strings.CutSuffix(filepath.Base(path), ".jsonl")
 	f = transcript.File{Name: name, Subagent: strings.HasPrefix(name, "agent-")}
+	i := strings.LastIndex(path, "/subagents/")
 	if !f.Subagent {
-		return f, ok && name != "" && !strings.Contains(filepath.ToSlash(path), "/subagents/")
+		return f, ok && name != "" && i < 0
 	}
-	for dir := filepath.Dir(path); ; dir = filepath.Dir(dir) {
-		up := filepath.Dir(dir)
-		if filepath.Base(dir) == "subagents" {
-			f.Parent = filepath.Base(up)
-			return f, ok
-		}
-		if up == dir {
-			return f, ok
-		}
+	if i >= 0 {
+		f.Parent = filepath.Base(path[:i])
 	}
+	return f, ok
 }
 
 // isProject reports whether a folder is named like a client's project: by its

@@ -14,12 +14,6 @@ type titles struct {
 // uuidLength is the length of a session's id.
 const uuidLength = 36
 
-// best is the title that people know the session by.
-func (t *titles) best() transcript.Title {
-	branch := transcript.NewTitle(t.branch, transcript.TitleBranch)
-	return t.custom.Or(t.generated).Or(t.summary).Or(t.prompt).Or(branch)
-}
-
 // retitle takes a title. What a fork has copied from another session counts until its own
 // comes. A summary must name a record before it: clients 1.0.17 to 2.0.9 wrote those of
 // other sessions at the head of each file.

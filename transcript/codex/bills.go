@@ -1,6 +1,7 @@
 package codex
 
 import (
+	"bytes"
 	"cmp"
 	"slices"
 
@@ -45,7 +46,8 @@ func (b *billing) take(f *Fold, r *record, e *transcript.Entry, fresh bool) {
 	case answered:
 		b.answered(f, r)
 	case ran, patched:
-		if isScripted(r.call) { // else the call has reported it
+		// An item that a script of the model made, not a call of a tool, which has reported it.
+		if bytes.HasPrefix(r.call, []byte("exec-")) {
 			b.done(f, callsOf(r, f.Session.CWD), r.output)
 		}
 	case compacted:

@@ -158,7 +158,9 @@ func (f *Fold) take(r *record, e *transcript.Entry) (fresh bool) {
 	f.limited(r)
 	switch r.kind {
 	case settings:
-		f.settle(r)
+		f.model = append(f.model[:0], r.model...)
+		transcript.Intern(&s.Model, r.model)
+		transcript.Intern(&s.CWD, r.cwd)
 	case spent:
 		return f.spent(r, e)
 	case counted:
@@ -235,12 +237,6 @@ func (f *Fold) copied(r *record) bool {
 	f.copies.now = !own && r.at <= f.copies.at+burst
 	f.copies.at = max(f.copies.at, r.at)
 	return f.copies.now
-}
-
-func (f *Fold) settle(r *record) {
-	f.model = append(f.model[:0], r.model...)
-	transcript.Intern(&f.Session.Model, r.model)
-	transcript.Intern(&f.Session.CWD, r.cwd)
 }
 
 // sized sets the size of the window, if it is given.

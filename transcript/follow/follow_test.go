@@ -66,7 +66,7 @@ func newRig(t *testing.T) *rig {
 	}
 	noErrors(t, os.MkdirAll(r.root, 0o700))
 	r.o = Options{
-		Roots:  Roots(claude.Format(), r.root),
+		Roots:  []Root{{r.root, claude.Format()}},
 		Check:  50 * time.Millisecond,
 		Rescan: time.Second,
 	}
@@ -231,7 +231,7 @@ func (r *rig) append(path, text string) { r.t.Helper(); r.write(path, text, os.O
 
 // speaks has the rig follow the transcripts of another client.
 func (r *rig) speaks(format *transcript.Format) {
-	r.format, r.o.Roots = format, Roots(format, r.root)
+	r.format, r.o.Roots = format, []Root{{r.root, format}}
 }
 
 func isTranscript(format *transcript.Format, path string) bool {

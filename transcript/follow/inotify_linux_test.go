@@ -194,7 +194,7 @@ func TestEndsUnheard(t *testing.T) {
 	ended, cancel := context.WithCancel(t.Context())
 	cancel()
 	noErrors(t, Run(ended, Options{
-		Roots:  Roots(claude.Format(), r.root),
+		Roots:  []Root{{r.root, claude.Format()}},
 		Logger: slog.New(slog.DiscardHandler),
 	}, nil, r.out))
 	goleak.VerifyNone(t, append(tracker(), before)...)

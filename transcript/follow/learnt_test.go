@@ -134,7 +134,7 @@ func TestLearn(t *testing.T) {
 		)
 		r.stop()
 		r.append(at("-q", idB), reply(3, 300))
-		r.o.Learnt = Roots(claude.Format(), other)
+		r.o.Learnt = []Root{{other, claude.Format()}}
 		r.start()
 		r.hold("after a restart", map[string]int64{at("-q", idB): 3})
 		r.append(at("-q", idB), reply(4, 400))

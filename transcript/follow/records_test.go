@@ -34,7 +34,7 @@ func TestRecords(t *testing.T) {
 		done := make(chan error, 1)
 		go func() {
 			defer close(out)
-			done <- Once(t.Context(), o, Roots(claude.Format(), dir), out)
+			done <- Once(t.Context(), o, []Root{{dir, claude.Format()}}, out)
 		}()
 		for c := range out {
 			all[filepath.Base(c.Cursor.Path)] = c

@@ -17,15 +17,6 @@ type Root struct {
 	Format *transcript.Format
 }
 
-// Roots gives paths whose transcripts have one format.
-func Roots(format *transcript.Format, paths ...string) []Root {
-	roots := make([]Root, len(paths))
-	for i, path := range paths {
-		roots[i] = Root{path, format}
-	}
-	return roots
-}
-
 // Elsewhere finds the root that a transcript lies in which a client has named. ok is false
 // unless the transcript is there, a regular file of this user and no link, the root belongs to
 // this user, too, and the path has the form that the format wants when all links in it are

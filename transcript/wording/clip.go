@@ -23,9 +23,7 @@ func Clip(text []byte) string {
 		return string(text)
 	}
 	if !bytes.HasPrefix(text, []byte(resumeHead)) && !bytes.HasPrefix(text, []byte(Heading)) {
-		var ends [HeardBytes]byte
-		copy(ends[copy(ends[:], text[:HeardBytes-heardEnd]):], text[len(text)-heardEnd:])
-		return string(ends[:])
+		return string(text[:HeardBytes-heardEnd]) + string(text[len(text)-heardEnd:])
 	}
 	s := string(text)
 	line, rest, more := strings.Cut(s, "\n"+Heading)

@@ -6,11 +6,6 @@ import (
 	"strings"
 )
 
-// StopHeard reports whether a client of this version passes the answer to a Stop
-// hook on to the agent. Older ones reject that answer and show an error. An
-// unknown version, "", counts as a new one.
-func StopHeard(version string) bool { return version == "" || AtLeast(version, 2, 1, 175) }
-
 // AtLeast reports whether a client's version, such as 2.1.197, is at least another.
 // A version that cannot be parsed is older than any.
 func AtLeast(version string, atLeast ...int) bool {
