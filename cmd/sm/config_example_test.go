@@ -81,8 +81,10 @@ func TestConfigExamplePrices(t *testing.T) {
 	}
 	c := mustLoad(t, "cost:\n  prices:\n"+strings.ReplaceAll("\n"+rest, "\n  # ", "\n"), nil)
 	got := map[string]float64{}
-	for _, model := range []string{"claude-opus-4-20250514", "claude-opus-4-1-20250805",
-		"claude-opus-4-5-20251101", "claude-opus-4-8", "claude-opus-5-5", "claude-3-5-haiku"} {
+	for _, model := range []string{
+		"claude-opus-4-20250514", "claude-opus-4-1-20250805",
+		"claude-opus-4-5-20251101", "claude-opus-4-8", "claude-opus-5-5", "claude-3-5-haiku",
+	} {
 		got[model], _ = c.Cost.Prices.Cost(model, transcript.Usage{Output: 1e6})
 	}
 	want := map[string]float64{

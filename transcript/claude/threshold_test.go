@@ -77,10 +77,13 @@ func TestCompactsAt(t *testing.T) {
 			Setting: 120_000,
 			Models:  hook.Models{haiku: 300_000},
 		}, 87_000},
-		{"setting for the model and for a shorter name", wide,
+		{
+			"setting for the model and for a shorter name", wide,
 			AutoCompact{
 				Models: hook.Models{"claude-opus-4": 500_000, opus: 300_000},
-			}, 267_000},
+			},
+			267_000,
+		},
 		{"model with a date", client{small, sonnet, "2.1.330"}, AutoCompact{
 			Models: hook.Models{"claude-sonnet-4-5": 130_000},
 		}, 97_000},

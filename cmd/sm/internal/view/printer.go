@@ -150,7 +150,7 @@ func (to *Printer) funcs() template.FuncMap {
 		"backward":    slices.Backward[[]api.Message],
 		"fields":      func(s api.Session) [][2]string { return top.Fields(s, time.Now()) },
 		"hooksRemedy": func() string { return doctor.HooksRemedy },
-		"summary":     summary,
+		"summary":     g.summary,
 		"choices":     candidateRows,
 		"timeliest":   timeliest,
 		"threshold":   thresholdText,

@@ -8,23 +8,26 @@ import (
 	"strings"
 
 	"sm/alerts"
-	"sm/dashboards/screen"
 	"sm/observer/history/replay"
 )
 
-// summary counts the events of a replay, and lists the compaction thresholds by
-// which notices were given.
-func summary(all []replay.Event) string {
+// summary counts the events of a replay, and gives the compaction thresholds by which notices
+// were given, by where these are from.
+func (g Glyphs) summary(all []replay.Event) string {
 	type threshold struct {
-		source string
-		tokens int64
+		from, to int64
+		notices  int
 	}
 	kinds := map[string]int{}
-	thresholds := map[threshold]int{}
+	thresholds := map[string]threshold{}
 	var compactions, unwarned, idle int
 	for _, e := range all {
 		if e.Threshold > 0 {
-			thresholds[threshold{e.ThresholdSource, e.Threshold}]++
+			t := thresholds[e.ThresholdSource]
+			t.from = min(cmp.Or(t.from, e.Threshold), e.Threshold)
+			t.to = max(t.to, e.Threshold)
+			t.notices++
+			thresholds[e.ThresholdSource] = t
 		}
 		switch {
 		case e.Event == "notice":
@@ -56,18 +59,17 @@ func summary(all []replay.Event) string {
 	}
 
 	var parts []string
-	for _, t := range slices.SortedFunc(maps.Keys(thresholds), func(a, b threshold) int {
-		return cmp.Or(cmp.Compare(a.source, b.source), cmp.Compare(a.tokens, b.tokens))
-	}) {
-		n := thresholds[t]
-		parts = append(parts, fmt.Sprintf("%s (%s, %d)", screen.Tokens(t.tokens), t.source, n))
-	}
-	const maxParts = 4
-	if n := len(parts); n > maxParts {
-		parts = append(parts[:maxParts], fmt.Sprintf("%d more", n-maxParts))
+	for _, source := range slices.Sorted(maps.Keys(thresholds)) {
+		t := thresholds[source]
+		parts = append(parts, fmt.Sprintf(
+			"%d at %s (%s)",
+			t.notices,
+			g.span("tokens", t.from, t.to),
+			source,
+		))
 	}
 	if len(parts) > 0 {
-		text += "\ncompaction thresholds of these notices: " + strings.Join(parts, ", ")
+		text += "\nnotices by compaction threshold: " + strings.Join(parts, ", ")
 	}
 	return text + "\n"
 }
