@@ -100,11 +100,13 @@ func browserKeyboard(t *testing.T, c chromium) {
 	step("the arrows and End", focused, "f")
 	b.press(kb.Home, kb.ArrowDown)
 	step("Home", focused, "d")
+	b.do(chromedp.Evaluate[chromedp.Void](`getSelection().selectAllChildren(document.querySelector('footer')), window.same = true`))
 	b.press(kb.Enter)
 	b.until(
 		"the agent is shown",
 		`!document.querySelector('#detail').hidden && document.querySelector('#detail h2').textContent.endsWith('d')`,
 	)
+	step("in the same page, whatever is selected", `window.same`, true)
 	step("in the address, too", `new URL(location).searchParams.get('session')`, uuid(3))
 	step("the row says so", `document.querySelector('#rows tr.open a').innerText`, "d")
 	step("the focus is in it", focused, "who")
@@ -142,7 +144,7 @@ func browserKeyboard(t *testing.T, c chromium) {
 	step("who waits", names, "e")
 	step("is counted", `document.querySelector('#shown').textContent`, "1 of 6 agents shown")
 	b.press("z")
-	step("nobody is left", `document.querySelector('#none').hidden`, false)
+	step("none is left", `document.querySelector('#none').hidden`, false)
 	b.press(kb.Escape)
 	step("Escape clears the filter", names, "edcbaf")
 	b.press(kb.Escape)
@@ -152,7 +154,7 @@ func browserKeyboard(t *testing.T, c chromium) {
 	b.press(kb.Enter)
 	step("by name", names, "abcdef")
 	step(
-		"told to who does not see it",
+		"announced",
 		`document.querySelector('[aria-sort]').textContent + document.querySelector('[aria-sort]').ariaSort`,
 		"Agentascending",
 	)
@@ -304,7 +306,7 @@ func browserEmpty(t *testing.T, c chromium) {
 		text,
 		"sm observe --demo",
 	) {
-		t.Errorf("nobody is told of the demo: %s", text)
+		t.Errorf("the demo is missing: %s", text)
 	}
 	r.write(uuid(1), reply(ago(0), "m1", 50_000, 1))
 	b.until(

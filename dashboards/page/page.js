@@ -1,4 +1,4 @@
-// News of the observer, and a hand on the page.
+// What comes from the observer, and what the reader does.
 let mark = root.dataset.mark, source = null, heard = Date.now(), tried = 0, gone = 0, again = 0;
 
 document.addEventListener('mouseover', (event) => {
@@ -78,7 +78,7 @@ const lost = (runs) => {
   notice.hidden = false;
   live(false);
 };
-// An event source does not say why it fails.
+// The error of an event source has no reason.
 const runs = () => fetch('-/healthy', { cache: 'no-store', signal: AbortSignal.timeout(5000) }).then((answer) => answer.ok, () => false);
 const listen = () => {
   clearTimeout(again);
@@ -151,7 +151,7 @@ document.addEventListener('click', (event) => {
     event.preventDefault();
     open(new URL(hit.href).searchParams.get('session'));
   } else if (hit.matches('#rows tr[id], #rows a')) {
-    if (String(getSelection())) return; // the user copies a name
+    if (hit.matches('tr') && String(getSelection())) return; // the user copies a text of the row
     event.preventDefault();
     const agent = agents.get(hit.closest('tr').id);
     if (!agent) return;
