@@ -105,13 +105,13 @@ func browserReadout(t *testing.T, c chromium) {
 	r.write(
 		uuid(3),
 		boundary(ago(30*time.Second), "b3", "auto", 141_000),
-		reply(ago(0), "n3", 31_000, 1),
+		reply(ago(0), "n3", 131_000, 1),
 	)
 	b := c.open(t, r, "/?session=d", 1280, 1200)
 	b.live()
 	b.until(
 		"the curve is up to date",
-		`document.querySelector('.big')?.textContent.includes('31k of 200k') && document.querySelector('.plot') !== null`,
+		`document.querySelector('.big')?.textContent.includes('131k of 200k') && document.querySelector('.plot').dataset.plot.includes('critical')`,
 	)
 	box := eval[map[string]float64](
 		b,
@@ -136,8 +136,8 @@ func browserReadout(t *testing.T, c chromium) {
 		want  []string
 	}{
 		{0, []string{"15k tokens", "% of the way to compaction"}},
-		{0.5, []string{"140k tokens", "notice: critical at 140k"}},
-		{1, []string{"31k tokens"}},
+		{0.5, []string{"140k tokens"}},
+		{1, []string{"131k tokens", "notice: critical at 131k"}},
 	} {
 		got := hover(c.share)
 		for _, want := range c.want {
@@ -176,8 +176,8 @@ func browserReadout(t *testing.T, c chromium) {
 	if got := eval[string](b, value); !strings.HasPrefix(got, "140k tokens") {
 		t.Errorf("the arrow reads %q", got)
 	}
-	r.write(uuid(3), reply(ago(0), "n4", 32_000, 1))
-	b.until("news come", `document.querySelector('.big').textContent.includes('32k of 200k')`)
+	r.write(uuid(3), reply(ago(0), "n4", 132_000, 1))
+	b.until("news come", `document.querySelector('.big').textContent.includes('132k of 200k')`)
 	if got := eval[string](
 		b,
 		value+` + document.activeElement.className`,
