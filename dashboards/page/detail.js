@@ -43,7 +43,7 @@ const hide = () => {
   pointer = null;
 };
 
-// The readout: what the curve says below the pointer, or where the arrow keys have gone.
+// The readout: the figures of the curve below the pointer, or where the arrow keys have gone.
 let pointer = null, reader = -1; // where the pointer is, and the number of the point
 const read = (keep) => {
   const plot = $('.plot', detail);

@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"reflect"
 	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -107,20 +108,17 @@ func (h *Hub) viewOf(r *http.Request) (*view, error) {
 		return h.views[0], nil
 	}
 	name := query.Get(parameter)
-	known := "no server"
+	var known []string
 	for i, v := range h.views[1:] {
 		if v.Name == name || i == 0 && name == "1" {
 			return v, nil
 		}
-		if i == 0 {
-			known = v.Name
-		} else {
-			known += ", " + v.Name
-		}
+		known = append(known, v.Name)
 	}
 	return nil, &api.StatusError{
 		Code: http.StatusNotFound,
-		Text: "no server has this name; prometheus in the configuration has " + known,
+		Text: "no server has this name; prometheus in the configuration has " +
+			cmp.Or(strings.Join(known, ", "), "no server"),
 	}
 }
 

@@ -83,8 +83,8 @@ func sparkOf(s *api.Session, h *curve.History) spark {
 	return d
 }
 
-// worked says when each point was, in seconds of work since the first, and how large the
-// largest is.
+// worked returns the time of each point, in seconds of work since the first, and the size
+// of the largest.
 func worked(points []curve.Point) (at []float64, top float64) {
 	at = make([]float64, len(points))
 	top = 1
