@@ -60,7 +60,7 @@ func dataOf(s *api.Session) Data {
 		ModelOf(s),
 		tame(s.ParentID),
 		tame(s.ID),
-		tame(s.State),
+		tame(Doing(s)),
 		d.Host,
 		tame(s.Client),
 	}, " "))

@@ -158,6 +158,7 @@ func functions(zone *time.Location) template.FuncMap {
 		"tame":       tame,
 		"thousands":  thousands,
 		"tokens":     tokens,
+		"doing":      Doing,
 		"words":      words,
 		"work":       Work,
 	}

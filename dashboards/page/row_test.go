@@ -64,6 +64,22 @@ func TestOrder(t *testing.T) {
 	}
 }
 
+// TestFind tests that the filter finds an agent by the state that its row shows.
+func TestFind(t *testing.T) {
+	t.Parallel()
+	compacts := agent("b", "busy", "", 0, -1)
+	compacts.IsCompacting = true
+	for want, s := range map[string]*api.Session{
+		"at work":    agent("a", "busy", "", 0, -1),
+		"compacting": compacts,
+		"waiting":    agent("c", "waiting", "", 0, -1),
+	} {
+		if find := dataOf(s).Find; !strings.Contains(find, want) || strings.Contains(find, "busy") {
+			t.Errorf("%q does not have %q alone", find, want)
+		}
+	}
+}
+
 // TestTold: a notice is called confirmed only after the agent has read it, and is not
 // mentioned where no hook can deliver one.
 func TestTold(t *testing.T) {

@@ -9,6 +9,7 @@ import (
 
 	"sm/dashboards/screen"
 	"sm/dashboards/screen/plain"
+	"sm/observer/api"
 )
 
 // tame makes a foreign text fit to be shown.
@@ -68,6 +69,17 @@ func Work(seconds float64) string {
 	default:
 		return fmt.Sprintf("%.0f days", d.Hours()/24)
 	}
+}
+
+// Doing is what an agent does, in the words of all views.
+func Doing(s *api.Session) string {
+	switch {
+	case s.IsCompacting:
+		return "compacting"
+	case s.State == "busy" || s.State == "active":
+		return "at work"
+	}
+	return words(s.State)
 }
 
 // words is a name with underscores as people write it.

@@ -40,7 +40,7 @@ type place struct {
 const columnLines = `HOST 6 30 left {{text .Host}}
 PROJECT 8 20 left {{text .Project}}
 NAME 12 80 left {{if .Selected}}{{reverse (name .Session .Width)}}{{else}}{{name .Session .Width}}{{end}}
-ID 8 16 left {{dim (text .Typed)}}
+ID 8 36 left {{dim (text .Typed)}}
 CONTEXT 10 36 left {{context .}}
 PRESSURE 8 8 right {{with .Pressure}}{{pressure $ (print (percent .) "%")}}{{else}}{{dim "–"}}{{end}}
 USED 4 4 right {{with .UsedPercentage}}{{value .}}%{{else}}{{dim "–"}}{{end}}
@@ -83,7 +83,7 @@ const cellText = `
 // steps is the order in which columns get room: their min, or as much as their
 // texts need up to the number.
 const steps = "HOST NAME CONTEXT PRESSURE USED REPLIES STATE PROJECT NAME:18 FLAGS NAME:24 " +
-	"PROJECT:20 STATE:16 HOST:30 TOKENS NAME:40 SEEN COST NAME:80 CMP TREND ID MODEL CYCLE REPLIES:21"
+	"PROJECT:20 STATE:16 HOST:30 TOKENS NAME:40 SEEN COST NAME:80 CMP TREND ID ID:36 MODEL CYCLE REPLIES:21"
 
 // list draws sessions, a line each.
 type list struct {
@@ -139,7 +139,7 @@ func (l *list) cell(title string, s *api.Session, width int) string {
 
 const (
 	shortestID  = 8  // the observer accepts no shorter beginning of an id
-	longestID   = 16 // the width of the column ID
+	longestID   = 16 // the most of a name in the column ID
 	narrowNames = 12 // the least width of the column NAME
 )
 
@@ -305,13 +305,8 @@ func fitting(width int, texts ...string) string {
 // for both, the reason is more useful than the state.
 func stateText(s *api.Session, width int) string {
 	reason := screen.Text(s.WaitingFor)
-	switch {
-	case s.IsCompacting:
-		return "compacting"
-	case s.State == "busy" || s.State == "active":
-		return "at work"
-	case s.State != "waiting" || reason == "":
-		return screen.Text(s.State)
+	if doing := screen.Text(page.Doing(s)); doing != "waiting" || reason == "" {
+		return doing
 	}
 	kind, _, _ := strings.Cut(reason, ":")
 	return fitting(width, "waiting: "+reason, reason, kind, "waiting")
