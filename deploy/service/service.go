@@ -108,7 +108,10 @@ func Install(ctx context.Context, o Options) error {
 		return err
 	}
 	if o.System == "linux" {
-		if err := o.noOtherObserver(ctx); err != nil {
+		switch err := o.noOtherObserver(ctx); {
+		case err != nil && o.DryRun:
+			o.print("note: %v", err)
+		case err != nil:
 			return err
 		}
 	}

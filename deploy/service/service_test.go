@@ -219,6 +219,12 @@ func TestObserverRuns(t *testing.T) {
 		len(tree(t, r.Home)) != 0 {
 		t.Errorf("%v; files %q", err, tree(t, r.Home))
 	}
+	r.DryRun = true
+	if err := Install(t.Context(), r.Options); err != nil ||
+		!strings.Contains(r.out.String(), "stop it") {
+		t.Errorf("a dry run: %v, %s", err, r.out.String())
+	}
+	r.DryRun = false
 	r.Run = func(_ context.Context, _ string, args ...string) (string, error) { return "active\n", nil }
 	if err := Install(t.Context(), r.Options); err != nil {
 		t.Errorf("over the service's own: %v", err)
