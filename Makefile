@@ -55,17 +55,18 @@ install: build ## put sm, its completions and manual pages below PREFIX (~/.loca
 	bin/sm man "$$to/share/man/man1"; \
 	echo "installed $$to/bin/sm, its completions and manual pages"; \
 	[ -n "$(DESTDIR)" ] || ls {/usr,"$${HOMEBREW_PREFIX:-/usr/local}"}/share/bash-completion/bash_completion 2>/dev/null | grep -q . || \
-		echo "bash completes sm with the package bash-completion, which is not installed, or with 'source <(sm completion bash)' in ~/.bashrc"; \
+		echo "bash loads the completion of sm by itself with the package bash-completion, which is not installed; without it, have 'source <(sm completion bash)' in ~/.bashrc"; \
 	case ":$$PATH:" in *":$(PREFIX)/bin:"*) ;; *) \
 		[ -n "$(DESTDIR)" ] || echo "$(PREFIX)/bin is not in your PATH: add it there, so that you and your agents find sm";; esac
 
 uninstall: ## remove what make install has put below PREFIX
-	@to="$(DESTDIR)$(PREFIX)"; \
+	@echo "the hooks and status line of sm install stay; sm uninstall, or later bin/sm uninstall, removes them"; \
+	to="$(DESTDIR)$(PREFIX)"; \
 	rm -f "$$to/bin/sm" "$$to/bin/sm-hook" "$$to/share/bash-completion/completions/sm" "$$to/share/zsh/site-functions/_sm" \
 		"$$to/share/fish/vendor_completions.d/sm.fish" "$$to/share/man/man1/sm.1" "$$to/share/man/man1/"sm-*.1; \
-	for d in $(COMPLETIONS:%="$$to/share/%") "$$to/share/man/man1"; do \
+	for d in $(COMPLETIONS:%="$$to/share/%") "$$to/share/man/man1" "$$to/bin"; do \
 		(cd / && rmdir -p "$$d" 2>/dev/null) || true; done; \
-	echo "removed $$to/bin/sm, its completions and manual pages; hooks in settings.json are taken out by sm uninstall, before this"
+	echo "removed $$to/bin/sm, its completions and manual pages"
 
 # What packages and archives have besides the programs, laid out below bin/stage. The units name the path of a package.
 stage:
