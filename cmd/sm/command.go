@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"net/http"
+	"regexp"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -29,7 +30,8 @@ type runFunc func(cmd *cobra.Command, args []string) error
 //
 //	--FLAG what it does with <VALUE>
 //
-// with any number of lines for the last three. A flag without a place sets the key of
+// with any number of lines for the last three. A flag is completed by the words after "<VALUE>: ",
+// and by files if VALUE is FILE, PATH or DIR. A flag without a place sets the key of
 // the configuration that has its name, for the subcommands too. Without run the command only
 // has subcommands.
 func command(help string, f flags, run runFunc, subs ...*cobra.Command) *cobra.Command {
@@ -53,6 +55,17 @@ func command(help string, f flags, run runFunc, subs ...*cobra.Command) *cobra.C
 			default:
 				cmd.PersistentFlags().String(name, "", text)
 			}
+			_, words, _ := strings.Cut(rest, ">: ")
+			words, _, _ = strings.Cut(words, ";")
+			words = strings.NewReplacer(",", "", " or ", " ").Replace(words)
+			files := cobra.ShellCompDirectiveNoFileComp
+			if regexp.MustCompile("<(FILE|PATH|DIR)>").MatchString(rest) {
+				files = cobra.ShellCompDirectiveDefault
+			}
+			_ = cmd.RegisterFlagCompletionFunc(
+				name,
+				cobra.FixedCompletions(strings.Fields(words), files),
+			)
 		case word == "$":
 			cmd.Example += "  " + rest
 		default:

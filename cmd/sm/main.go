@@ -23,6 +23,7 @@ import (
 	"syscall"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"sm/cmd/internal/caller"
 	"sm/cmd/internal/hooks"
@@ -55,6 +56,13 @@ func (env *environ) execute(ctx context.Context, args []string) int {
 	root := newRootCommand(env)
 	if cmd, _, err := root.Find(args); err == nil && strings.HasSuffix(cmd.Use, " CHANNEL") {
 		args = channelsLast(args)
+	}
+	if len(args) > 0 && strings.HasPrefix(args[0], cobra.ShellCompRequestCmd) {
+		cmd, _, _ := root.Find(args[1:])
+		_ = cmd.InheritedFlags() // puts them into the others
+		cmd.Flags().VisitAll(func(f *pflag.Flag) {
+			f.Usage = strings.ReplaceAll(f.Usage, "`", "") // shells show them
+		})
 	}
 	root.SetArgs(args)
 	cmd, err := root.ExecuteContextC(ctx)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/rand"
 	"fmt"
+	"net/http"
 	"strings"
 	"time"
 
@@ -104,7 +105,10 @@ $ sm register web --name web --pane %3
 	}, env.asking(func(ctx context.Context, client *api.Client, args []string) error {
 		r.ID = args[0]
 		s, err := client.Register(ctx, r)
-		if err != nil {
+		switch {
+		case api.StatusCode(err) == http.StatusUnprocessableEntity:
+			return usagef("%w", err)
+		case err != nil:
 			return err
 		}
 		return env.print("registered %s", s.ID)

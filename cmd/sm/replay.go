@@ -58,6 +58,9 @@ $ sm replay --grid              # which thresholds would have been best
 		"warning":  &warning,
 		"critical": &critical,
 	}, func(cmd *cobra.Command, args []string) error {
+		if verbose && !asGrid {
+			return usagef("--verbose is for --grid: add that, or leave it out")
+		}
 		cfg, paths, err := env.transcripts(cmd, args)
 		if err != nil {
 			return err

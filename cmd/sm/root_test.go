@@ -47,7 +47,8 @@ func TestExamplesAndPages(t *testing.T) {
 		case cmd.Hidden || strings.Contains(cmd.Short, "called by the client"):
 		case cmd.Example == "":
 			t.Errorf("%s has no example", cmd.CommandPath())
-		case err != nil || !strings.Contains(string(page), "\n.SH EXAMPLE\n.EX\n  "):
+		case err != nil || !strings.Contains(string(page), "\n.SH EXAMPLE\n.EX\n  ") ||
+			!strings.Contains(string(page), "\\fB--config\\fP\n"):
 			t.Errorf("%s: %v\n%s", cmd.CommandPath(), err, page)
 		}
 		for _, sub := range cmd.Commands() {

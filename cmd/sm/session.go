@@ -48,8 +48,8 @@ A guarded session has a folder in the project, sessions/NAME, with its state in 
 fresh context in DEHYDRATED_CONTEXT.md. With guard.enabled, and hooks by 'sm install --guard', tool calls are refused
 once the context is full, until the session has been handed over.
 
-$ sm session activate .sessions/build implement
-$ sm session phase .sessions/build "Phase 5: Build Loop"
+$ sm session activate sessions/build implement
+$ sm session phase sessions/build "Phase 5: Build Loop"
 `, nil, nil,
 		command(`activate DIR SKILL
 Activate a session for this client
@@ -57,7 +57,7 @@ Activate a session for this client
 Bind the session in the folder DIR, below a folder 'sessions', to the client that runs this command. Earlier sessions
 of the client are marked as completed.
 
-$ sm session activate .sessions/build implement
+$ sm session activate sessions/build implement
 
 --pid the client is the process <PID>, if it does not run this command itself
 `, flags{
@@ -71,7 +71,7 @@ Set a field of a session's state
 Set a field of a session's state. While the session is full, the fields that identify it and mark it as full cannot
 be set; a person can with --force, from a terminal.
 
-$ sm session update .sessions/build task "the parser"
+$ sm session update sessions/build task "the parser"
 
 --force set protected fields of a full session; not from within a client
 `, flags{
@@ -87,7 +87,7 @@ $ sm session update .sessions/build task "the parser"
 		command(`phase DIR PHASE
 Set the phase of a session
 
-$ sm session phase .sessions/build "Phase 5: Build Loop"
+$ sm session phase sessions/build "Phase 5: Build Loop"
 `, nil, env.guarded(func(ctx context.Context, dir string, args []string) error {
 			return env.sessionUpdate(ctx, dir, "currentPhase", args[1], false)
 		})),

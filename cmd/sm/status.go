@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -16,6 +17,7 @@ import (
 
 	"sm/cmd/sm/internal/term"
 	"sm/cmd/sm/internal/view"
+	"sm/dashboards/page"
 	"sm/dashboards/screen"
 	"sm/dashboards/top"
 	"sm/observer/api"
@@ -60,14 +62,7 @@ $ sm status --json | jq '.sessions[] | select(.pressure > 0.8) | .session'
 		"watch":  &st.watch,
 	}, st.run)
 	cmd.SuggestFor = []string{"stat"} // state is shorter, and rarely meant
-	completeFlag(cmd, "sort", top.Orders())
-	completeFlag(cmd, "client", clientNames())
 	return cmd
-}
-
-func completeFlag(cmd *cobra.Command, name string, words []string) {
-	complete := cobra.FixedCompletions(words, cobra.ShellCompDirectiveNoFileComp)
-	_ = cmd.RegisterFlagCompletionFunc(name, complete)
 }
 
 func (st *statusRun) run(cmd *cobra.Command, args []string) (err error) {
@@ -125,7 +120,7 @@ func (env *environ) agentNames(
 	for _, s := range all.Sessions {
 		names = append(names, cobra.CompletionWithDesc(
 			screen.OneLine(s.ShortName()),
-			screen.OneLine(s.DisplayName()+", "+s.Project+", "+s.State),
+			screen.OneLine(s.DisplayName()+", "+s.Project+", "+page.Doing(&s)),
 		))
 	}
 	return names, how
@@ -166,6 +161,7 @@ func (st *statusRun) ask(ctx context.Context, every bool) (all api.Sessions, err
 		all, err = st.observer.RecentSessions(ctx, st.client)
 	}
 	all.Sessions = top.OnlyClient(all.Sessions, st.client)
+	top.Sort(all.Sessions, st.sort, false)
 	return all, err
 }
 
@@ -176,6 +172,7 @@ func (st *statusRun) list(ctx context.Context) error {
 	case err != nil:
 		return err
 	case st.json:
+		all.Sessions = st.first(all.Sessions)
 		return writeJSON(st.Stdout, all)
 	case len(all.Sessions)+all.Others == 0 && st.client != "":
 		return st.print("no sessions of %s", st.client)
@@ -183,6 +180,11 @@ func (st *statusRun) list(ctx context.Context) error {
 		st.say("the observer is still reading what existed when it started; ask again in a moment")
 	}
 	return st.write(st.printer(), all)
+}
+
+// first returns as many sessions as --limit allows.
+func (st *statusRun) first(list []api.Session) []api.Session {
+	return list[:min(cmp.Or(st.limit, len(list)), len(list))]
 }
 
 // write prints the list, and how many are left out.
@@ -198,11 +200,7 @@ func (st *statusRun) write(to *view.Printer, all api.Sessions) error {
 	}
 	left := func(s api.Session) bool { return s.State == "left" }
 	list := slices.DeleteFunc(all.Sessions, left)
-	top.Sort(list, st.sort, false)
-	shown := list
-	if st.limit > 0 {
-		shown = list[:min(st.limit, len(list))]
-	}
+	shown := st.first(list)
 	if len(shown) > 0 {
 		table := top.Table{Width: to.Columns, Colour: to.Colour}
 		if err := table.Write(to, shown, time.Now()); err != nil {

@@ -17,7 +17,7 @@ import (
 
 func newTopCommand(env *environ) *cobra.Command {
 	t := &topRun{environ: env}
-	cmd := command(`top
+	return command(`top
 Watch the fleet in the terminal
 
 Show sessions as they change: how full each context is, where its client compacts, and what it does. Sessions without
@@ -40,8 +40,6 @@ $ NO_COLOR=1 sm top
 		"prometheus-config": &t.server.HTTPConfig,
 		"client":            &t.client,
 	}, t.run)
-	completeFlag(cmd, "client", clientNames())
-	return cmd
 }
 
 // topRun is one call of sm top.

@@ -65,13 +65,14 @@ func existingProjects(cfg *config.Config, env *environ) ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
+	dirs = append(dirs, env.CodexDirs()...)
 	there := slices.DeleteFunc(
-		slices.Concat(dirs, env.CodexDirs()),
+		slices.Clone(dirs),
 		func(dir string) bool { return !isDir(dir) },
 	)
 	if len(there) == 0 {
 		return nil, fmt.Errorf(
-			"no transcripts: none of %s exists; run Claude Code once, or name a PATH",
+			"no transcripts: none of %s exists; run Claude Code or Codex once, or name a PATH",
 			strings.Join(dirs, ", "),
 		)
 	}

@@ -1,8 +1,11 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"os"
+	"path/filepath"
+	"regexp"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -25,8 +28,10 @@ func versionOf() string { return version.Line() }
 
 // newManCommand writes the manual pages, for packages of the program.
 func newManCommand() *cobra.Command {
-	cmd := command(`man DIR
+	return command(`man DIR
 Write the manual pages to a folder
+
+$ sm man ~/.local/share/man/man1
 `, nil, func(cmd *cobra.Command, args []string) error {
 		root := cmd.Root()
 		root.DisableAutoGenTag = true
@@ -38,8 +43,12 @@ Write the manual pages to a folder
 		if err != nil {
 			return fmt.Errorf("write the manual pages: %w; name a folder to write to, in one that exists", err)
 		}
-		return nil
+		pages, _ := filepath.Glob(filepath.Join(args[0], "sm*.1"))
+		for _, path := range pages {
+			text, _ := os.ReadFile(path) // it was just written
+			text = regexp.MustCompile(`(?m)(\[=false\]|=""|=0)$`).ReplaceAll(text, nil)
+			err = cmp.Or(err, os.WriteFile(path, text, 0o644))
+		}
+		return err
 	})
-	cmd.Hidden = true
-	return cmd
 }
