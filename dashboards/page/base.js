@@ -23,21 +23,18 @@ const say = (text) => put($('#said'), text);
 
 // The reader's choice is in the address, so that it can be kept and passed on.
 const downFirst = ['ratio', 'used', 'compactions', 'seen', 'drift'];
+const kinds = ['state', 'pressure', 'client']; // of chips
 const chosen = { sort: 'order', down: false, find: '', pressure: '', state: '', client: '', group: false, density: '', session: '' };
 const readAddress = () => {
   const query = new URLSearchParams(location.search), sort = query.get('sort') || '';
   const name = sort.replace(/^-/, '');
   const known = [...document.querySelectorAll('[data-sort]')].some((b) => b.dataset.sort === name);
   chosen.sort = known ? name : 'order';
-  chosen.down = known ? sort.startsWith('-') : false;
-  chosen.find = query.get('find') || '';
-  chosen.pressure = query.get('pressure') || '';
-  chosen.state = query.get('state') || '';
-  chosen.client = query.get('client') || '';
+  chosen.down = known && sort.startsWith('-');
+  for (const name of ['session', 'find', ...kinds]) chosen[name] = query.get(name) || '';
   chosen.group = query.get('group') === 'project';
   const density = query.get('density') || kept('density');
   chosen.density = ['compact', 'full'].includes(density) ? density : '';
-  chosen.session = query.get('session') || '';
 };
 // Where there is little room rows are compact, unless the reader has chosen.
 const narrow = matchMedia('(max-width: 900px)');
@@ -45,7 +42,7 @@ const compact = () => (chosen.density ? chosen.density === 'compact' : narrow.ma
 const address = () => {
   const query = new URLSearchParams();
   if (root.dataset.view) query.set('prometheus', root.dataset.view);
-  for (const name of ['session', 'find', 'state', 'pressure', 'client']) if (chosen[name]) query.set(name, chosen[name]);
+  for (const name of ['session', 'find', ...kinds]) if (chosen[name]) query.set(name, chosen[name]);
   if (chosen.sort !== 'order' || chosen.down) query.set('sort', (chosen.down ? '-' : '') + chosen.sort);
   if (chosen.group) query.set('group', 'project');
   if (chosen.density && compact() !== narrow.matches) query.set('density', chosen.density);

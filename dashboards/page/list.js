@@ -21,7 +21,7 @@ const isOpen = (agent) => chosen.session !== '' && (agent.id === chosen.session 
 // Which agents, and in which order.
 const fits = () => {
   const words = chosen.find.toLowerCase().split(/\s+/).filter(Boolean);
-  return (a) => (!chosen.pressure || (a.pressure === chosen.pressure && a.state === 'work')) && (!chosen.state || a.state === chosen.state) && (!chosen.client || a.client === chosen.client) && words.every((w) => a.find.includes(w));
+  return (a) => kinds.every((kind) => !chosen[kind] || a[kind] === chosen[kind]) && (!chosen.pressure || a.state === 'work') && words.every((w) => a.find.includes(w));
 };
 const compare = (a, b) => {
   const x = a[chosen.sort], y = b[chosen.sort];
@@ -51,7 +51,7 @@ const list = (apply) => {
     tops = [0];
     for (const item of items) tops.push(tops.at(-1) + (item.members ? head : stride));
   }
-  const filtered = chosen.find.trim() !== '' || chosen.pressure !== '' || chosen.state !== '' || chosen.client !== '';
+  const filtered = chosen.find.trim() !== '' || kinds.some((kind) => chosen[kind]);
   if (!order.some((a) => a.key === current)) current = '';
   put($('#shown'), filtered ? order.length + ' of ' + agents.size + ' agents shown' : '');
   put($('.sums b', summary), (filtered ? order.length + ' of ' : '') + agents.size);
@@ -243,7 +243,7 @@ const sortBy = (name, down) => {
     else th.removeAttribute('aria-sort');
   }
 };
-const kindOf = (chip) => ['state', 'pressure', 'client'].find((kind) => chip.dataset[kind]); // what a chip chooses
+const kindOf = (chip) => kinds.find((kind) => chip.dataset[kind]);
 const pressed = () => {
   for (const chip of document.querySelectorAll('.chip')) {
     const kind = kindOf(chip);
