@@ -31,7 +31,7 @@ const past = `
 {{- define "advice of a report"}}{{if .Advice}}
 	{{- if eq .Advice "sm install"}}No agent had a notice before these compactions: sm install adds notices.
 	{{- else if eq .Advice "sm handoff"}}Hand over before compactions (sm handoff, or handoff.auto_rotate in the configuration): that would have saved about {{tokens .Saved.ByHandoffs}} of the tokens that were read again.
-	{{- else if eq .Advice "sm report --files"}}{{with $.RereadFiles}}{{counted (len .) "file"}} account{{if eq (len .) 1}}s{{end}} for {{tokens $.Saved.ByFiles}} of the tokens that were read again: put {{if eq (len .) 1}}its{{else}}their{{end}} content into CLAUDE.md, AGENTS.md or a handoff document; {{if (index . 0).Name}}the list is above{{else}}sm report --files names {{if eq (len .) 1}}it{{else}}them{{end}}{{end}}.{{end}}
+	{{- else if eq .Advice "sm report --files"}}{{with $.RereadFiles}}{{counted (len .) "file"}} account{{if eq (len .) 1}}s{{end}} for {{tokens $.Saved.ByFiles}} of the tokens that were read again: put what is needed of {{if eq (len .) 1}}it{{else}}them{{end}} into CLAUDE.md, AGENTS.md or a handoff document; {{if (index . 0).Name}}the list is above{{else}}sm report --files names {{if eq (len .) 1}}it{{else}}them{{end}}{{end}}.{{end}}
 	{{- else}}sm replay --grid shows whether other thresholds would announce compactions in time.
 {{- end}}{{end}}{{end}}
 
@@ -69,7 +69,7 @@ const past = `
 		{{- template "cost" list $t (print "in " (short (name (or .Name "(unknown)")) 20)) .Compactions}}
 	{{- end}}{{end}}{{end}}{{$t}}
 	{{- with .RereadFiles}}{{if (index . 0).Name}}
-{{paragraph "Most often read again after compactions: put these into CLAUDE.md, AGENTS.md or a handoff document"}}
+{{paragraph "Most often read again after compactions: put what is needed of these files into CLAUDE.md, AGENTS.md or a handoff document"}}
 {{range .}}{{$times := "times,"}}{{if eq .Rereads 1}}{{$times = "time,"}}{{end}}{{printf "  %4d %-6s %5s tokens  %s" .Rereads $times (tokens .Tokens) (short (print .Project ": " .Name) 50)}}
 {{end}}{{end}}{{end}}{{end}}
 
