@@ -96,6 +96,32 @@ func TestTableIDs(t *testing.T) {
 	}
 }
 
+// TestLongIDs checks that sm top shows ids that begin alike as far as commands need
+// them, where there is room.
+func TestLongIDs(t *testing.T) {
+	t.Parallel()
+	x := newModel(false)
+	x.Width = 200
+	x.height = 12
+	ids := []string{"01a200a2-c691-7de0-a3", "01a200a2-c691-7de0-a4"}
+	var all api.Sessions
+	for _, id := range ids {
+		s := topSession("x", 10_000, "{}")
+		s.ID = id + "25-4ece90591c2c"
+		s.SessionID = s.ID
+		s.Label = id
+		s.Name = ""
+		s.Title = "Move the backups to object storage"
+		all.Sessions = append(all.Sessions, s)
+	}
+	x.poll(all, nil, topNow)
+	for _, id := range ids {
+		if !strings.Contains(x.screen(), " "+id+" ") {
+			t.Errorf("no %s in\n%s", id, x.screen())
+		}
+	}
+}
+
 // TestCheckName checks that each order has a name, and that the error lists all.
 func TestCheckName(t *testing.T) {
 	err := CheckName("order", "fullest", Orders())
