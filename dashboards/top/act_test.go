@@ -119,6 +119,20 @@ enter / → no such key; ? shows help # a key of the list in the detail
 	}
 }
 
+// TestDraftWhileWatching checks that a message that no agent can get is refused before it is written.
+func TestDraftWhileWatching(t *testing.T) {
+	t.Parallel()
+	for _, keys := range [][]string{{"s"}, {"h", "h"}} {
+		x := topScene(80, 24, false)
+		x.All.NotWarned = true
+		x.keys(keys...)
+		want := note{"watching only: agents get no messages; sm install adds hooks", true}
+		if x.note != want || x.draft.stage != noMessage {
+			t.Errorf("%q: %+v, %+v", keys, x.note, x.draft)
+		}
+	}
+}
+
 // TestDraftStaysWithItsAgent checks that a message goes to the agent for which it
 // was begun, wherever the selection has moved.
 func TestDraftStaysWithItsAgent(t *testing.T) {
