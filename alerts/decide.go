@@ -2,6 +2,7 @@ package alerts
 
 import (
 	"cmp"
+	"slices"
 	"strconv"
 	"time"
 
@@ -12,13 +13,16 @@ import (
 const operatorCopy = "operator"
 
 // send sends a notice unless the agent is muted. The caller has checked that it was not
-// sent before. Without a recipient it counts as covered: a later parent is not notified.
+// sent before. Without a recipient that can be reached it counts as covered: a later parent
+// is not notified.
 func (e *Engine) send(a *AgentState, k Kind, at Instant, d Data) {
 	if k != KindNoData {
 		a.cover(k, at)
 	}
-	to := e.recipients(a, k)
-	if a.Muted || to == nil {
+	to := slices.DeleteFunc(e.recipients(a, k), func(t Target) bool {
+		return t.Role != Operator && !e.reaches(t.Agent)
+	})
+	if a.Muted || len(to) == 0 {
 		return
 	}
 	key := Key{
@@ -38,14 +42,15 @@ func (e *Engine) send(a *AgentState, k Kind, at Instant, d Data) {
 		if k == KindStorm && t.Role == Operator {
 			key.Ref = operatorCopy
 		}
-		e.out = append(e.out, Say{
+		say := Say{
 			Key:   key,
 			To:    t,
 			Mode:  modes[k],
 			Text:  text,
 			Plain: plain,
 			At:    at.Time(),
-		})
+		}
+		e.out = append(e.out, say)
 	}
 	e.counters.Notices[k]++
 }
@@ -109,23 +114,24 @@ func (e *Engine) updateMuted(a *AgentState, t Instant) {
 	}
 }
 
-// Repeat sends the notices about current contexts again that no agent has read.
-// It is for notices that were dropped because the agent could not be reached.
-func (e *Engine) Repeat(now time.Time) []Action {
-	e.out = nil
-	t := transcript.InstantOf(now)
-	for _, a := range e.sorted() {
-		for _, k := range contextKinds() {
-			if a.Said[k].Heard == 0 {
-				a.Said[k] = Said{}
-			}
-		}
-		e.changed[a.Agent] = true
-		if e.present(a, t) {
-			e.decide(a)
-		}
+// reaches reports whether notices can reach an agent.
+func (e *Engine) reaches(agent string) bool { return e.Reaches == nil || e.Reaches(agent) }
+
+// sendUnsent sends the notices about the present context that were not sent because the
+// agent could not be reached. Those that the critical notice covers stay unsent.
+func (e *Engine) sendUnsent(a *AgentState) {
+	unsent := slices.DeleteFunc(contextKinds(), func(k Kind) bool {
+		return a.Said[k].At == 0 || a.Said[k].Key.Agent != ""
+	})
+	if len(unsent) == 0 || a.Said[KindCritical].Key.Agent != "" ||
+		!e.present(a, e.now) || !e.reaches(a.Agent) {
+		return
 	}
-	return e.out
+	for _, k := range unsent {
+		a.Said[k] = Said{}
+	}
+	e.changed[a.Agent] = true
+	e.decide(a)
 }
 
 // revise checks an agent against new settings. While the reading stays, only

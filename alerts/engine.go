@@ -42,6 +42,10 @@ type Engine struct {
 
 	learned map[Clients][]int64 // sizes before automatic compactions
 
+	// Reaches reports whether notices can reach an agent; nil: they reach all. One that cannot
+	// be sent is sent by a later Tick, if it still applies then.
+	Reaches func(agent string) bool
+
 	reminders map[string]*Reminder // by id
 	taken     map[string]Reminder  // as of the last Take
 }
@@ -138,6 +142,7 @@ func (e *Engine) Tick(now time.Time) (actions []Action, next time.Time) {
 			e.revise(a)
 		}
 		e.updateMuted(a, e.now)
+		e.sendUnsent(a)
 		e.lapse(a, e.now)
 		if t := e.noDataDue(a); t != 0 && e.now >= t {
 			e.sendNoData(a, t)

@@ -239,32 +239,3 @@ func TestSlowFailure(t *testing.T) {
 		t.Errorf("%d %s", a.Code, a.Body)
 	}
 }
-
-// TestDroppedNotices: notices that were dropped because no agent could be reached are queued
-// at the first hook, and stay dropped if something else has made an agent known.
-func TestDroppedNotices(t *testing.T) {
-	t.Parallel()
-	for name, c := range map[string]struct {
-		first func(*rig)
-		want  int
-	}{
-		"a hook":         {func(*rig) {}, 1},
-		"a registration": {func(r *rig) { r.joins("other", "") }, 0},
-		"a script":       {func(r *rig) { r.happens(uuid(2), "context_reset") }, 0},
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			r := newWatched(t).start()
-			r.write(uuid(1), prompt(ago(time.Minute), "p1", "Go."), reply(ago(50*time.Second), "m1", 150_000, 10))
-			r.write(uuid(2), prompt(ago(time.Minute), "p2", "Go."))
-			r.until("the agents are known", func() bool {
-				return len(r.sessions()) == 2 && strings.Contains(r.log.String(), "msg=notice")
-			})
-			c.first(r)
-			r.fire("third", uuid(3), "PreToolUse", "")
-			if got := r.mail(); len(got) != c.want {
-				t.Errorf("%q", got)
-			}
-		})
-	}
-}

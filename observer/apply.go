@@ -231,10 +231,12 @@ func (c *core) forget(now time.Time) {
 // hook applies a hook. durable means that it must be stored before its answer.
 func (c *core) hook(p *hook.Payload, now time.Time) (agent string, durable bool) {
 	c.hooks.Count(p.Event)
-	reached := c.reachable(now)
+	reached := c.reachable("")
 	n, agent := c.fleet.Hook(p, transcript.InstantOf(now))
 	c.applyOrDefer(n, now)
-	c.repeatNotices(reached, now)
+	if !reached && c.caughtUp { // the notices that could not be sent so far
+		c.tick(now)
+	}
 	durable = p.Event == hook.PreCompact || p.Event == hook.SessionStart ||
 		p.Event == hook.PostCompact
 	if agent == "" {
@@ -273,15 +275,6 @@ func (c *core) applyOrDefer(n fleet.Update, now time.Time) {
 		c.apply(n, now)
 	} else {
 		c.held = append(c.held, n)
-	}
-}
-
-// repeatNotices queues the notices of this cycle that were dropped while no agent could be
-// reached, if one can be since a client has shown itself. A registration, or what a script
-// posts, does not show that messages reach an agent.
-func (c *core) repeatNotices(reached bool, now time.Time) {
-	if !reached && c.reachable(now) {
-		c.act(c.engine.Repeat(now), now)
 	}
 }
 

@@ -65,8 +65,13 @@ type core struct {
 	registry bool // what happens now was read in the client's registry
 }
 
-// reachable reports whether messages can reach agents at all.
-func (c *core) reachable(now time.Time) bool { return c.app.o.Demo || c.fleet.Reachable(now) }
+// reachable reports whether messages can reach an agent, or any with "".
+func (c *core) reachable(agent string) bool {
+	if id, err := c.fleet.Agent(agent, true); err == nil && agent != "" {
+		agent = id // a parent may be named by its name or session
+	}
+	return c.app.o.Demo || c.fleet.Reachable(agent, time.Now())
+}
 
 // operator sends the operator a text that is not one of the engine's notices.
 func (c *core) operator(key, text string) {

@@ -50,12 +50,9 @@ func (a *App) loop(ctx context.Context) {
 		case p := <-a.named:
 			c.nameProject(p)
 		case entries := <-a.clients:
-			now := time.Now()
-			reached := c.reachable(now)
 			c.registry = true
-			c.applyOrDefer(c.fleet.Clients(entries), now)
+			c.applyOrDefer(c.fleet.Clients(entries), time.Now())
 			c.registry = false
-			c.repeatNotices(reached, now)
 		case now := <-store:
 			c.pass(now)
 			if c.every(namesEvery, "names", now) {

@@ -11,8 +11,8 @@ import (
 // newSeed is an observer with an agent "em" whose parent is "boss".
 func newSeed(t *testing.T) *rig {
 	r := newWatched(t).start()
-	r.joins("boss", "")
-	r.joins("em", `,"parent_session_id":"boss","name":"web"`)
+	r.joins("boss", `,"pane":"%1"`)
+	r.joins("em", `,"parent_session_id":"boss","name":"web","pane":"%2"`)
 	return r
 }
 
@@ -188,7 +188,7 @@ func TestNotices_End(t *testing.T) {
 	t.Parallel()
 	r := newSeed(t)
 	id := uuid(7)
-	r.joins(id, `,"claude_session_id":"`+id+`","parent_session_id":"boss"`)
+	r.joins(id, `,"claude_session_id":"`+id+`","parent_session_id":"boss","pane":"%4"`)
 	r.happens(id, "compaction")
 	r.happens(id, "compaction_complete")
 	r.uses(id, 55)

@@ -346,6 +346,7 @@ func newCore(a *App, stored fleet.Stored, now time.Time) (*core, error) {
 	if c.engine, err = alerts.New(o.Alerts); err != nil {
 		return nil, err
 	}
+	c.engine.Reaches = func(agent string) bool { return c.dryRun || c.reachable(agent) }
 	c.engine.Restore(persisted.Engine)
 	c.queue.Restore(persisted.Messages, persisted.Ended)
 	c.hooks = persisted.Hooks

@@ -22,8 +22,8 @@ func TestMessageRefused(t *testing.T) {
 	r.write("aaaaaaaa-0000-4000-8000-000000000001", prompt(ago(0), "p1", "Go."))
 	r.write("aaaaaaaa-0000-4000-8000-000000000002", prompt(ago(0), "p2", "Go."))
 	r.start()
-	r.joins("em", "")
-	r.joins("full", "")
+	r.joins("em", `,"pane":"%1"`)
+	r.joins("full", `,"pane":"%2"`)
 	for i := range 3 {
 		r.sends("full", "", fmt.Sprint("text ", i))
 	}

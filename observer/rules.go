@@ -59,10 +59,6 @@ func (c *core) say(s alerts.Say, now time.Time) {
 	if c.dryRun {
 		return
 	}
-	if s.To.Role != alerts.Operator && !c.reachable(now) {
-		c.log.Debug("no hook was ever seen; the notice is dropped", "key", s.Key)
-		return
-	}
 	c.edits.Add(1)
 	if s.Key.Kind != alerts.KindCompacted { // that has a mark on the curve already
 		v := c.engine.Agent(s.Key.Agent)

@@ -62,7 +62,7 @@ func (c *core) head(now time.Time) api.Sessions {
 		CatchingUp: !c.caughtUp,
 		RateLimits: wire.RateLimits(c.fleet.Limits(now), counters.Others, now),
 		Today:      today,
-		NotWarned:  c.caughtUp && !c.reachable(now),
+		NotWarned:  c.caughtUp && !c.reachable(""),
 		Demo:       c.app.o.Demo,
 	}
 }

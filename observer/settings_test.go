@@ -45,7 +45,7 @@ func TestApplyRefused(t *testing.T) {
 		now.Alerts.Messages.Warning != "" {
 		t.Errorf("settings have changed: %+v", now)
 	}
-	r.joins("em", "")
+	r.joins("em", `,"pane":"%1"`)
 	if a := r.ask(
 		http.MethodPost,
 		"/sessions/em/messages",
@@ -68,7 +68,7 @@ func TestApply(t *testing.T) {
 		)
 	}
 	r.start()
-	r.joins("em", "")
+	r.joins("em", `,"pane":"%1"`)
 	r.uses("em", 52)
 	post := func(path, body string) string {
 		return fmt.Sprint(r.ask(http.MethodPost, path, body).Code)

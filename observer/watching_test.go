@@ -4,63 +4,70 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+	"time"
 )
 
-// TestWatchingWithoutHooks: until the first hook no message is queued. With it the
-// notice about the present context is given.
+// TestWatchingWithoutHooks: an agent that no message can reach gets none, and nothing shows
+// one. Once a message can reach it, it gets the notice about its present context.
 func TestWatchingWithoutHooks(t *testing.T) {
 	t.Parallel()
 	r := newWatched(t)
+	full := func(id string) {
+		r.write(id, prompt(ago(time.Minute), "p"+id, "Go."), reply(ago(time.Minute), "m"+id, 140_000, 10))
+	}
+	full(uuid(4)) // what is there at the start is no exception
 	r.start()
-	r.write(uuid(1), prompt(ago(0), "p1", "Go."), reply(ago(0), "m1", 140_000, 10))
-	r.until("the context is read", func() bool {
-		return strings.Contains(
-			r.ask(http.MethodGet, "/sessions", "").Body,
-			`"level":"critical"`,
-		)
+	r.joins("zz", "") // neither this nor what a script posts gives a way to an agent
+	r.happens("zz", "context_reset")
+	full(uuid(1))
+	full(uuid(2))
+	full(uuid(3))
+	r.until("the contexts are read", func() bool {
+		return strings.Count(r.ask(http.MethodGet, "/sessions", "").Body, `"level":"critical"`) == 4
 	})
-
+	r.write(uuid(3), boundary(ago(0), "b1", "auto", 155_000))
+	r.until("one is compacted", func() bool {
+		return strings.Contains(r.log.String(), "cause=compaction trigger=auto pre_tokens=155000 warned=false")
+	})
 	wantMail(r)
-	shown := func() bool {
-		return strings.Contains(r.ask(http.MethodGet, "/?session="+uuid(1), "").Body, "notice: critical")
+	watching := func(want bool) {
+		t.Helper()
+		body := r.ask(http.MethodGet, "/sessions", "").Body
+		if got := strings.Contains(body, `"agents_not_warned":true`); got != want {
+			t.Errorf("agents_not_warned is %t: %s", got, body)
+		}
 	}
-	if shown() {
-		t.Error("the page shows a notice")
+	watching(true)
+	refused := func(agent string) {
+		t.Helper()
+		a := r.ask(http.MethodPost, "/sessions/"+agent+"/messages", `{"text":"Hi."}`)
+		if a.Code != http.StatusConflict || !strings.Contains(a.Body, "run sm install") {
+			t.Errorf("a message is answered with %d %s", a.Code, a.Body)
+		}
 	}
-	answer := r.ask(
-		http.MethodPost,
-		"/sessions/"+uuid(1)+"/messages",
-		`{"text":"Hi.","delivery_mode":"sequential"}`,
-	)
-	if answer.Code != http.StatusConflict ||
-		!strings.Contains(answer.Body, "run sm install") {
-		t.Errorf("a message is answered with %d %s", answer.Code, answer.Body)
+	refused(uuid(1))
+	notices := func(want int) {
+		t.Helper()
+		noErrors(t, r.app.do(t.Context(), func(c *core) { c.tick(time.Now()) }))
+		logged := strings.Count(r.log.String(), "msg=notice")
+		counted := r.scrape()[`sm_notices_total{kind="critical"}`]
+		if logged != want || counted != float64(want) {
+			t.Errorf("%d notices in the log, %v in the metrics, want %d", logged, counted, want)
+		}
+		page := r.get("/?session=" + uuid(1)).Body
+		if shown := strings.Contains(page, "notice: critical"); shown != (want > 0) {
+			t.Errorf("the page shows the notice: %t", shown)
+		}
 	}
-	if sessions := r.ask(
-		http.MethodGet,
-		"/sessions",
-		"",
-	).Body; !strings.Contains(
-		sessions,
-		`"agents_not_warned":true`,
-	) {
-		t.Errorf("GET /sessions has no agents_not_warned: %s", sessions)
-	}
+	notices(0)
 
-	r.fire("other", uuid(2), "SessionStart", `,"source":"startup"`)
-	r.until("the notice is queued", func() bool { return len(r.mail()) > 0 })
+	r.joins(uuid(1), `,"pane":"%3"`)
+	notices(1)
+	watching(false)
 	wantMail(r, uuid(1)+"/1/critical waiting")
-	if !shown() {
-		t.Error("the page does not show the notice")
-	}
-	if sessions := r.ask(
-		http.MethodGet,
-		"/sessions",
-		"",
-	).Body; strings.Contains(
-		sessions,
-		"agents_not_warned",
-	) {
-		t.Errorf("after a hook: %s", sessions)
-	}
+	refused(uuid(2))
+
+	r.fire("other", uuid(5), "SessionStart", `,"source":"startup"`)
+	notices(3)
+	wantMail(r, uuid(1)+"/1/critical waiting", uuid(2)+"/1/critical waiting", uuid(4)+"/1/critical waiting")
 }

@@ -137,6 +137,10 @@ func lived(t *testing.T, dir string, order []string, files map[string][]byte,
 	d := newDaemon(t)
 	d.vars = []string{"SM_OPERATOR_COMPACTIONS=false"}
 	d.start()
+	d.post("/hooks/claude", map[string]string{ // else agents are only watched
+		"hook_event_name": "PreToolUse",
+		"session_id":      "00000000-0000-4000-8000-000000000001",
+	})
 	whole := scanJSON(t, dir)
 	bytesWritten := 0
 	for _, name := range order {

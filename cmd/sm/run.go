@@ -215,11 +215,12 @@ func (r *agentRun) run(ctx context.Context) error {
 	}
 	// From here on signals are for the client.
 	ctx = context.WithoutCancel(ctx)
-	registered := r.register(ctx)
-	_, unknown := r.options.Again(r.options.Argv, "")
-	_, missing := exec.LookPath(r.options.Argv[0])
-	if unknown == nil && missing == nil && errors.Is(registered, api.ErrNoObserver) {
-		r.env.say("no observer is running, and none can rotate this agent until one does; start it with 'sm observe'")
+	if _, missing := exec.LookPath(r.options.Argv[0]); missing == nil {
+		registered := r.register(ctx)
+		_, unknown := r.options.Again(r.options.Argv, "")
+		if unknown == nil && errors.Is(registered, api.ErrNoObserver) {
+			r.env.say("no observer is running, and none can rotate this agent until one does; start it with 'sm observe'")
+		}
 	}
 	result, err := supervise.Run(r.options)
 	if result.Restarts > 0 {

@@ -264,7 +264,7 @@ type Sessions struct {
 	Down  []string `json:"-"`
 	// Demo means that all agents are simulated: the observer runs with --demo.
 	Demo bool `json:"demo,omitempty"`
-	// NotWarned is true while no hook was ever seen: agents get no notices.
+	// NotWarned is true while no agent can be reached: agents get no notices.
 	NotWarned bool `json:"agents_not_warned,omitempty"`
 }
 

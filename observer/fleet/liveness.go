@@ -347,17 +347,17 @@ func (f *Fleet) HooksSeen(agent string) bool {
 	return a.HookedIn != "" && a.HookedIn == a.Session
 }
 
-// Reachable reports whether messages can reach agents at all: a hook was seen, an
-// agent was registered, or a client with a queue has a thread open.
-func (f *Fleet) Reachable(now time.Time) bool {
-	for _, a := range f.agents {
-		if a.Hooked != 0 || a.Registered {
+// Reachable reports whether messages can reach an agent, or any with "": a hook of any was
+// seen, it has a pane, or its client has a queue.
+func (f *Fleet) Reachable(agent string, now time.Time) bool {
+	for id, a := range f.agents {
+		if a.HookedIn != "" || a.Pane != "" && (agent == "" || agent == id) {
 			return true
 		}
 	}
-
 	for session := range f.clients {
-		if _, _, queued := f.Thread(session, now); queued {
+		if _, _, queued := f.Thread(session, now); queued &&
+			(agent == "" || f.orSession(agent).Session == session) {
 			return true
 		}
 	}
