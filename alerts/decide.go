@@ -50,6 +50,11 @@ func (e *Engine) send(a *AgentState, k Kind, at Instant, d Data) {
 			Plain: plain,
 			At:    at.Time(),
 		}
+		if t.Role == Operator && e.Title != nil {
+			d.Name = e.Title(a.Agent)
+			say.Text, _ = e.text(k, d)
+			say.Plain = text
+		}
 		e.out = append(e.out, say)
 	}
 	e.counters.Notices[k]++

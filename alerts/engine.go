@@ -45,6 +45,8 @@ type Engine struct {
 	// Reaches reports whether notices can reach an agent; nil: they reach all. One that cannot
 	// be sent is sent by a later Tick, if it still applies then.
 	Reaches func(agent string) bool
+	// Title names an agent for the operator; nil for its name or id.
+	Title func(agent string) string
 
 	reminders map[string]*Reminder // by id
 	taken     map[string]Reminder  // as of the last Take

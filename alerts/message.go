@@ -26,8 +26,10 @@ type Messages struct {
 // Data holds what the texts of notices can show, as of the time of the notice.
 // Figures that do not apply are empty.
 type Data struct {
-	Name    string // of the agent that the notice is about, else its id; letters, digits, and . _ -
-	Percent int    // of the window, 0..100
+	// Name is that of the agent that the notice is about, else its id; letters, digits, and
+	// . _ - only. For the operator it is the agent's title and project.
+	Name    string
+	Percent int // of the window, 0..100
 	// Tokens, Window and PreTokens are written with separators, as 104,000.
 	Tokens    string // of the context
 	Window    string

@@ -132,7 +132,7 @@ type Say struct {
 	Mode Mode
 	Text string
 	// Plain is an alternative to Text for typing into a pane, set if Text is the
-	// user's own and not [Plain].
+	// user's own and not [Plain]. For the operator it is the text without a title.
 	Plain string
 	// At is the time of the reading or event that caused the notice.
 	At time.Time

@@ -10,6 +10,7 @@ import (
 	"sm/alerts"
 	"sm/alerts/outbox"
 	"sm/handoff/rotation"
+	"sm/observer/api"
 	"sm/observer/fleet"
 	"sm/observer/metrics"
 	"sm/observer/notify"
@@ -73,6 +74,14 @@ func (c *core) reachable(agent string) bool {
 	return c.app.o.Demo || c.fleet.Reachable(agent, time.Now())
 }
 
+// title names a session for the operator, by its title and project.
+func title(s *api.Session) string {
+	if s.Project == "" {
+		return s.DisplayName()
+	}
+	return s.DisplayName() + " in " + s.Project
+}
+
 // operator sends the operator a text that is not one of the engine's notices.
 func (c *core) operator(key, text string) {
 	c.notices = append(c.notices, notify.Notice{Key: key, Text: text})
@@ -93,11 +102,7 @@ func (c *core) noticeWaits(now time.Time) {
 			continue
 		}
 		c.agents.of(s.ID).asked = asked
-		text := s.DisplayName()
-		if s.Project != "" {
-			text += " in " + s.Project
-		}
-		text += " waits for you: " + cmp.Or(s.WaitingFor, "an answer")
+		text := title(&s) + " waits for you: " + cmp.Or(s.WaitingFor, "an answer")
 		c.notices = append(c.notices, notify.Notice{
 			Key:  s.ID + "/waiting",
 			Text: strings.Map(printable, text),

@@ -48,6 +48,7 @@ import (
 	"sm/observer/persist"
 	"sm/observer/projects"
 	"sm/observer/state"
+	"sm/observer/wire"
 	"sm/transcript"
 	"sm/transcript/follow"
 )
@@ -347,6 +348,14 @@ func newCore(a *App, stored fleet.Stored, now time.Time) (*core, error) {
 		return nil, err
 	}
 	c.engine.Reaches = func(agent string) bool { return c.dryRun || c.reachable(agent) }
+	c.engine.Title = func(agent string) string {
+		v, err := c.fleet.View(agent, time.Now())
+		if err != nil {
+			return agent
+		}
+		s := wire.Session(v)
+		return title(&s)
+	}
 	c.engine.Restore(persisted.Engine)
 	c.queue.Restore(persisted.Messages, persisted.Ended)
 	c.hooks = persisted.Hooks

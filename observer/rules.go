@@ -11,6 +11,7 @@ import (
 	"sm/handoff/rotation"
 	"sm/observer/api"
 	"sm/observer/levels"
+	"sm/observer/notify"
 	"sm/observer/rereads"
 	"sm/observer/wire"
 	"sm/transcript/wording"
@@ -66,7 +67,11 @@ func (c *core) say(s alerts.Say, now time.Time) {
 	}
 	c.withReread(&s, now)
 	if s.To.Role == alerts.Operator {
-		c.operator(s.Key.String(), s.Text)
+		c.notices = append(c.notices, notify.Notice{
+			Key:  s.Key.String(),
+			Text: strings.Map(printable, s.Text),
+			Log:  s.Plain,
+		})
 		return
 	}
 	if s.Key.Kind == alerts.KindCritical {
