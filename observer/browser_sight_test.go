@@ -107,5 +107,11 @@ func browserNarrow(t *testing.T, c chromium) {
 	) {
 		t.Errorf("too small to be touched: %s", small)
 	}
+	b.do(chromedp.Click(chromedp.CSS(".close")))
+	r.write(uuid(0), reply(ago(0), "n0", 155_000, 1))
+	b.until("news come", says(uuid(0), "155k"))
+	if got := eval[string](b, names); got != "eadcbf" {
+		t.Errorf("with one closed, not by a key, the order is %s", got)
+	}
 	b.quiet()
 }

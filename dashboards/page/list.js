@@ -28,10 +28,10 @@ const compare = (a, b) => {
   const first = x < y ? -1 : x > y ? 1 : 0;
   return (chosen.down ? -first : first) || b.ratio - a.ratio || (a.name < b.name ? -1 : a.name > b.name ? 1 : a.id < b.id ? -1 : 1);
 };
-// While the reader is at the list its order stays, so that no row moves away from the pointer: figures change, agents
-// that have left are grey, new ones wait. A minute without a movement ends that.
+// While the pointer or the focus of the keyboard is in the list its order stays, so that no row moves away: figures
+// change, agents that have left are grey, new ones come later. A minute without a movement ends that.
 let over = false, active = 0;
-const held = () => (over || table.contains(document.activeElement)) && Date.now() - active < 60000;
+const held = () => (over || $('#agents:focus-visible, #agents :focus-visible')) && Date.now() - active < 60000;
 const list = (apply) => {
   const now = [...agents.values()].filter(fits()).sort(compare);
   if (apply || !held()) order = now;
