@@ -102,6 +102,7 @@ func browserHeldOrder(t *testing.T, c chromium) {
 // browserReadout: the curve shows the figures below the pointer, and at the arrow keys.
 func browserReadout(t *testing.T, c chromium) {
 	r := someAgents(t)
+	r.fire("d", uuid(3), "PostToolUse", "")
 	r.write(
 		uuid(3),
 		boundary(ago(30*time.Second), "b3", "auto", 141_000),
