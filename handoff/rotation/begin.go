@@ -7,7 +7,7 @@ import "time"
 // each counted.
 func (m *Machine) Schedule(r Rotation, now time.Time) (Rotation, []Effect, error) {
 	m.out = nil
-	earlier := m.open(r.Agent)
+	earlier := m.open[r.Agent]
 	switch brake := m.Brake(r.Agent, r.Session, now); {
 	case earlier != nil && earlier.State != Scheduled:
 		m.Refuse()
@@ -23,6 +23,7 @@ func (m *Machine) Schedule(r Rotation, now time.Time) (Rotation, []Effect, error
 	r.Made = now
 	r.Changed = now
 	m.all[r.ID] = &r
+	m.open[r.Agent] = &r
 	return r, m.out, nil
 }
 

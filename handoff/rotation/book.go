@@ -49,19 +49,10 @@ func (m *Machine) Find(id string) (r Rotation) {
 // Open returns the rotation of an agent that has not ended, without an ID for none. There
 // is at most one.
 func (m *Machine) Open(agent string) (r Rotation) {
-	if p := m.open(agent); p != nil {
+	if p := m.open[agent]; p != nil {
 		r = *p
 	}
 	return r
-}
-
-func (m *Machine) open(agent string) *Rotation {
-	for _, r := range m.all {
-		if r.Agent == agent && !r.State.Ended() {
-			return r
-		}
-	}
-	return nil
 }
 
 // Holds reports whether messages to an agent are to be kept back, because its context is
@@ -71,15 +62,7 @@ func (m *Machine) Holds(agent string) bool {
 }
 
 // Opens lists the agents with such a rotation, in order.
-func (m *Machine) Opens() (agents []string) {
-	for _, r := range m.all {
-		if !r.State.Ended() {
-			agents = append(agents, r.Agent)
-		}
-	}
-	slices.Sort(agents)
-	return agents
-}
+func (m *Machine) Opens() []string { return slices.Sorted(maps.Keys(m.open)) }
 
 // Agent returns the record of an agent.
 func (m *Machine) Agent(agent string) (s AgentRecord) {

@@ -9,7 +9,7 @@ import (
 func (m *Machine) Tick(now time.Time) []Effect {
 	m.out = nil
 	for _, agent := range m.Opens() {
-		r := m.open(agent)
+		r := m.open[agent]
 		began, typing := m.typing[r.ID]
 		since := m.age(r, now)
 		if r.State == Scheduled {
@@ -54,6 +54,7 @@ func (m *Machine) end(r *Rotation, s State, reason string, at time.Time) {
 	r.Overheard = [maxOverheard]Heard{}
 	r.Unused = unused && (reason != ReasonGone || r.Auto()) // else the next session gets it
 	m.move(r, s, at)
+	delete(m.open, r.Agent)
 	delete(m.typing, r.ID)
 	m.count(s.String())
 	maps.DeleteFunc(m.all, func(_ string, r *Rotation) bool {

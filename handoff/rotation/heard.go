@@ -16,7 +16,7 @@ const (
 // apply confirms a rotation. If a human was quicker and began the new context, only the
 // prompt's own text proves that it arrived.
 func (in Heard) apply(m *Machine) {
-	r := m.open(in.Agent)
+	r := m.open[in.Agent]
 	switch {
 	case r == nil:
 		m.overhear(in)
@@ -51,7 +51,7 @@ func (r *Rotation) awaits(in Heard) bool {
 // overhear remembers a prompt in a session whose agent is not known yet. It is stored
 // together with the position in the transcript, which is not read again.
 func (m *Machine) overhear(in Heard) {
-	for _, r := range m.all {
+	for _, r := range m.open {
 		known := slices.ContainsFunc(
 			r.Overheard[:],
 			func(o Heard) bool { return o.Session == in.Session },
@@ -71,9 +71,8 @@ func (m *Machine) overhear(in Heard) {
 func (m *Machine) Recall(sessionOf func(string) string) (list []Heard) {
 	for _, agent := range m.Opens() {
 		session := sessionOf(agent)
-		overheard := &m.open(agent).Overheard
-		for i := range overheard {
-			o := &overheard[i]
+		for i := range m.open[agent].Overheard {
+			o := &m.open[agent].Overheard[i]
 			if session != "" && o.Session == session {
 				o.Agent = agent
 				list = append(list, *o)

@@ -55,6 +55,10 @@ func (m *Machine) Restore(
 	for _, r := range rotations {
 		m.all[r.ID] = &r
 		m.taken[r.ID] = r
+		if r.State.Ended() {
+			continue
+		}
+		m.open[r.Agent] = &r
 		if r.State == Reserved {
 			m.move(&r, Scheduled, r.Changed)
 		}
@@ -65,15 +69,18 @@ func (m *Machine) Restore(
 // that has not ended, the one that has begun to clear a context continues, else the newer one.
 func (m *Machine) Rename(from, to string, now time.Time) []Effect {
 	m.out = nil
-	r := m.open(from)
-	other := m.open(to)
 	for _, r := range m.all {
 		if r.Agent == from {
 			r.Agent = to
 		}
 	}
-	if r != nil && other != nil {
-		m.settle(r, other, now)
+	if r := m.open[from]; r != nil {
+		other := m.open[to]
+		delete(m.open, from)
+		m.open[to] = r
+		if other != nil {
+			m.settle(r, other, now)
+		}
 	}
 	m.renameAgent(from, to)
 	return m.out
@@ -81,9 +88,11 @@ func (m *Machine) Rename(from, to string, now time.Time) []Effect {
 
 // settle ends one of two rotations of an agent.
 func (m *Machine) settle(a, b *Rotation, now time.Time) {
+	keep := a
 	drop := b
 	if a.State.Touched() == b.State.Touched() && b.Made.After(a.Made) ||
 		b.State.Touched() && !a.State.Touched() {
+		keep = b
 		drop = a
 	}
 	if drop.State.Touched() {
@@ -91,6 +100,7 @@ func (m *Machine) settle(a, b *Rotation, now time.Time) {
 	} else {
 		m.end(drop, Cancelled, ReasonReplaced, now)
 	}
+	m.open[keep.Agent] = keep
 }
 
 // Forget drops an agent.
@@ -100,6 +110,7 @@ func (m *Machine) Forget(agent string) {
 			delete(m.all, id)
 		}
 	}
+	delete(m.open, agent)
 	if m.agents[agent] != nil {
 		delete(m.agents, agent)
 		m.agentsChanged[agent] = true

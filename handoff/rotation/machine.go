@@ -72,6 +72,7 @@ type Machine struct {
 	out    []Effect
 
 	all      map[string]*Rotation
+	open     map[string]*Rotation // not ended; at most one for each agent
 	agents   map[string]*AgentRecord
 	counters Counters
 
@@ -87,6 +88,7 @@ func New(o Options) *Machine {
 		options:       o,
 		typing:        map[string]time.Time{},
 		all:           map[string]*Rotation{},
+		open:          map[string]*Rotation{},
 		agents:        map[string]*AgentRecord{},
 		counters:      Counters{},
 		taken:         map[string]Rotation{},
@@ -108,7 +110,7 @@ func (m *Machine) Step(in Input) []Effect {
 // apply begins a scheduled rotation, and types the prompt into a cleared context. The agent's
 // present session, too, shows that a context was cleared.
 func (in Idle) apply(m *Machine) {
-	r := m.open(in.Agent)
+	r := m.open[in.Agent]
 	if r == nil || in.At.Before(r.After) {
 		return
 	}
@@ -259,7 +261,7 @@ func (in Answered) apply(m *Machine) {
 // apply handles the proof that a context was cleared: another session, newer than the
 // reservation. Old clients keep the session and report the clear by a hook.
 func (in Started) apply(m *Machine) {
-	r := m.open(in.Agent)
+	r := m.open[in.Agent]
 	switch {
 	case r == nil || in.At.Before(r.Began) || in.Session == r.Left && !in.Cleared:
 	case r.State == Clearing:
@@ -286,7 +288,7 @@ func (m *Machine) renew(r *Rotation, session string, at time.Time) {
 
 // apply ends the rotation of a client that has ended, unless it is being restarted.
 func (in Gone) apply(m *Machine) {
-	r := m.open(in.Agent)
+	r := m.open[in.Agent]
 	if r != nil && (r.Way != WayRestart || !r.State.Touched()) {
 		m.fail(r, ReasonGone, in.At)
 	}

@@ -278,3 +278,29 @@ func TestOlderLists(t *testing.T) {
 		}
 	}
 }
+
+// A day of handoffs in a large fleet must not slow down what is asked of every agent.
+func TestManyRotations(t *testing.T) {
+	t.Parallel()
+	const agents = 5000
+	ended := make([]Rotation, 0, 5*agents)
+	for i := range cap(ended) {
+		ended = append(ended, Rotation{
+			ID:      fmt.Sprint(i),
+			Agent:   fmt.Sprint(i % agents),
+			State:   Confirmed,
+			Changed: at(0),
+		})
+	}
+	m := New(Options{})
+	m.Restore(ended, nil, nil, at(0))
+	began := time.Now()
+	for i := range agents {
+		if r := m.Open(fmt.Sprint(i)); r.ID != "" {
+			t.Fatalf("agent %d has an open rotation: %+v", i, r)
+		}
+	}
+	if took := time.Since(began); took > time.Second/2 {
+		t.Errorf("asking for the rotations of %d agents took %v", agents, took)
+	}
+}
