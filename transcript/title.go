@@ -1,6 +1,7 @@
 package transcript
 
 import (
+	"bytes"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -41,7 +42,7 @@ type Title struct {
 	Source TitleSource
 }
 
-// titleBytes bounds what is looked at of a text.
+// titleBytes bounds what becomes a title of a text.
 const titleBytes = 1024
 
 // NewTitle makes a title of any text. There is none of a text that shows nothing, and of a
@@ -67,26 +68,27 @@ func NewTitle(text string, source TitleSource) Title {
 // What clients put before the words is left out: the context of the project or the editor, and
 // elements such as <system-reminder>, whose names contain a dash or an underscore.
 func PromptTitle(prompt []byte) Title {
-	for text := string(prompt); ; {
-		text = strings.TrimSpace(text)
+	for {
+		prompt = bytes.TrimSpace(prompt)
+		begin := string(prompt[:min(len(prompt), titleBytes)])
 		end := ""
-		name, isElement := strings.CutPrefix(text, "<")
+		name, isElement := strings.CutPrefix(begin, "<")
 		switch name = name[:max(0, strings.IndexAny(name, " >"))]; {
 		case isElement && strings.ContainsAny(name, "-_"):
 			end = "</" + name + ">"
-		case strings.HasPrefix(text, "# AGENTS.md instructions"):
+		case strings.HasPrefix(begin, "# AGENTS.md instructions"):
 			end = "</INSTRUCTIONS>"
-		case strings.HasPrefix(text, "# Context from my IDE setup:"):
+		case strings.HasPrefix(begin, "# Context from my IDE setup:"):
 			end = "## My request for Codex:"
 		}
-		_, rest, found := strings.Cut(text, end)
+		_, rest, found := bytes.Cut(prompt, []byte(end))
 		switch {
 		case end != "" && found:
-			text = rest
-		case wording.IsOurs([]byte(text)):
+			prompt = rest
+		case wording.IsOurs(prompt):
 			return Title{}
 		default:
-			return NewTitle(text, TitlePrompt)
+			return NewTitle(begin, TitlePrompt)
 		}
 	}
 }

@@ -124,6 +124,6 @@ func Head(path string) []byte {
 // Fatal reports whether an error of reading leaves nothing to go on with. That
 // some files could not be read does not.
 func Fatal(err error) bool {
-	_, ok := errors.AsType[follow.UnreadError](err)
+	_, ok := errors.AsType[*follow.UnreadError](err)
 	return err != nil && !ok
 }

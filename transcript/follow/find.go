@@ -2,6 +2,7 @@ package follow
 
 import (
 	"errors"
+	"fmt"
 	"io/fs"
 	"log/slog"
 	"os"
@@ -25,7 +26,7 @@ type index struct {
 	again   map[string]bool   // paths to look at once more
 	leaving map[string]bool   // paths of moved files, until that has been reported
 	seen    map[string]string // oddities that have been logged
-	unread  int               // folders that could not be searched, for Once
+	unread  []error           // folders that could not be searched, for Once
 	once    bool              // nothing will be followed
 	log     *slog.Logger
 }
@@ -238,7 +239,7 @@ func (x *index) denied(dir string, err error) {
 		return
 	}
 	if err = reason(err); x.seen[dir] != err.Error() {
-		x.unread++
+		x.unread = append(x.unread, fmt.Errorf("search %s: %w", dir, err))
 	}
 	x.odd(dir, err.Error())
 }

@@ -26,10 +26,10 @@ func TestLastLineChanges(t *testing.T) {
 			p := newReader(t, claude.Format(), idA+".jsonl", []byte(first+tt.before))
 			fl := &file{id: transcript.File{Name: idA}, format: p.format}
 			fl.cursor.Path = p.path
-			l := &tailer{reading: *p.f.read(t.Context(), fl, p.buf).live}
+			l := &tailer{reading: *p.f.read(t.Context(), fl, p.w).live}
 			look := func() (reread bool) {
 				t.Helper()
-				for reread = l.look(t.Context(), p.buf); len(p.out) > 0; {
+				for reread = l.look(t.Context(), p.w.buf); len(p.out) > 0; {
 					<-p.out
 				}
 				return reread

@@ -28,17 +28,19 @@ type lines struct {
 	marks  *marks // of what has been handed out
 	file   io.ReaderAt
 	buf    []byte
-	base   int64 // offset in the file of buf[zero]
-	zero   int   // where in buf the text begins
-	end    int   // in buf, behind the last line handed out
-	bareTo int64 // an offset up to which no newline follows base, when it is far off
+	wide   *[]byte // a larger buffer, made when a line needs it; nil for none
+	base   int64   // offset in the file of buf[zero]
+	zero   int     // where in buf the text begins
+	end    int     // in buf, behind the last line handed out
+	bareTo int64   // an offset up to which no newline follows base, when it is far off
 }
 
 // each calls do for the complete lines between base and an offset, without their
 // newlines, with the offset behind them, until it returns false or ctx ends. base is then
-// behind the last line handed out. buf is used again for every line; a line that is longer
-// has a buffer of exactly its size. Of one longer than longest only the ends are handed out,
-// and never as JSON.
+// behind the last line handed out. buf is used again for every line, and wide
+// in its place from the first line on that is too long for it; a line
+// longer than both has a buffer of exactly its size. Of one longer than longest only
+// the ends are handed out, and never as JSON.
 func (l *lines) each(
 	ctx context.Context,
 	to int64,
@@ -50,7 +52,7 @@ func (l *lines) each(
 		fill = len(l.buf) // the line is known to be longer
 	}
 	for l.offset(fill) < to && ctx.Err() == nil {
-		if fill == len(l.buf) {
+		if fill == len(l.buf) && !l.widen() {
 			line, err := l.long(to)
 			if line == nil || !do(line, l.base) {
 				return err
@@ -93,6 +95,23 @@ func exceptEOF(err error) error {
 		return nil
 	}
 	return err
+}
+
+// wideBytes is the size of the larger buffer: a line that is longer is read
+// twice, so that its end is known before memory is taken.
+const wideBytes = 3 * bufferBytes
+
+// widen goes on in the larger buffer, where there is one.
+func (l *lines) widen() bool {
+	if l.wide == nil || len(l.buf) >= wideBytes {
+		return false
+	}
+	if *l.wide == nil {
+		*l.wide = make([]byte, wideBytes)
+	}
+	copy(*l.wide, l.buf)
+	l.buf = *l.wide
+	return true
 }
 
 // pageBytes is the size of a page of memory, or a divisor of it.

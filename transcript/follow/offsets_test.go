@@ -156,7 +156,7 @@ func everyOffset(
 type reader struct {
 	t      *testing.T
 	f      *fileReader
-	buf    []byte
+	w      *workspace
 	out    chan transcript.Change
 	path   string
 	text   []byte
@@ -173,7 +173,7 @@ func newReader(t *testing.T, format *transcript.Format, name string, text []byte
 	o := Options{Logger: slog.New(slog.DiscardHandler)}
 	o.defaults()
 	p.f = &fileReader{Options: o, out: p.out}
-	p.buf = make([]byte, 4096) // lines longer than that are long ones
+	p.w = &workspace{buf: make([]byte, 4096)} // lines longer than that are long ones
 	p.format = format
 	noErrors(t, os.WriteFile(p.path, text, 0o600))
 	return p
@@ -198,7 +198,7 @@ func (p *reader) try(
 		format: p.format,
 	}
 	fl.cursor.Path = p.path
-	r := p.f.read(context.Background(), fl, p.buf)
+	r := p.f.read(context.Background(), fl, p.w)
 	for len(p.out) > 0 {
 		changes = append(changes, <-p.out)
 	}

@@ -64,32 +64,34 @@ func Once(ctx context.Context, o Options, roots []Root, out chan<- transcript.Ch
 		list,
 		func(a, b *file) int { return cmp.Compare(b.stamp.size>>10, a.stamp.size>>10) },
 	)
-	unread := index.unread + reader.readList(ctx, list)
+	errs := append(index.unread, reader.readList(ctx, list)...)
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
-	if unread > 0 {
-		return UnreadError(unread)
+	if len(errs) > 0 {
+		return &UnreadError{Errs: errs}
 	}
 	return nil
 }
 
-// UnreadError is how many files or folders could not be read. Things that are no
-// transcripts, such as a pipe or a folder with such a name, do not count.
-type UnreadError int
+// UnreadError means that some files or folders could not be read. Things that are no
+// transcripts, such as a pipe or a folder with such a name, are not listed.
+type UnreadError struct{ Errs []error }
 
-func (e UnreadError) Error() string {
-	if e == 1 {
+func (e *UnreadError) Error() string {
+	if len(e.Errs) == 1 {
 		return "a file or folder could not be read and is left out: see the line before, and make it readable"
 	}
 	return fmt.Sprintf(
 		"%d files or folders could not be read and are left out: see the lines before, and make them readable",
-		int(e),
+		len(e.Errs),
 	)
 }
 
-// readList has the workers read a list, and returns how many files failed.
-func (r *fileReader) readList(ctx context.Context, list []*file) (failed int) {
+func (e *UnreadError) Unwrap() []error { return e.Errs }
+
+// readList has the workers read a list, and returns what failed.
+func (r *fileReader) readList(ctx context.Context, list []*file) (errs []error) {
 	jobs := make(chan *file)
 	results := make(chan result, len(list))
 	var workers sync.WaitGroup
@@ -112,8 +114,8 @@ func (r *fileReader) readList(ctx context.Context, list []*file) (failed int) {
 				"name", filepath.Base(res.file.cursor.Path),
 				"err", reason(res.err),
 			)
-			failed++
+			errs = append(errs, res.err)
 		}
 	}
-	return failed
+	return errs
 }

@@ -16,13 +16,9 @@ import (
 )
 
 const (
-	bufferBytes = 256 << 10 // what is read at once; fits the second-level cache with room to spare
-	// wideBytes is the size of a worker's buffer. A line that is longer is read twice, so that
-	// its end is known before memory is taken. Short lines touch little more than bufferBytes
-	// of it.
-	wideBytes = 3 * bufferBytes
-	headBytes = 1024
-	tailBytes = 64
+	bufferBytes = 256 << 10 // fits the second-level cache with room to spare
+	headBytes   = 1024
+	tailBytes   = 64
 	// peekBytes bounds the unfinished last line that is tried as if it were whole.
 	peekBytes = 1 << 20
 	// flushEntries bounds the entries of one change.
@@ -61,6 +57,12 @@ type result struct {
 	err     error
 }
 
+// workspace is what one worker reads with; it is used for one file at a time.
+type workspace struct {
+	buf  []byte
+	wide []byte // for files with long lines, once there was one
+}
+
 // fileReader turns files into changes. All workers and tailers share it: it holds nothing
 // of one file.
 type fileReader struct {
@@ -71,18 +73,17 @@ type fileReader struct {
 
 // work reads the files of jobs until ctx ends or there are no more.
 func (r *fileReader) work(ctx context.Context, jobs <-chan *file, results chan<- result) {
-	buf := make([]byte, wideBytes)
+	w := &workspace{buf: make([]byte, bufferBytes)}
 	for fl := range jobs {
 		select {
-		case results <- r.read(ctx, fl, buf):
+		case results <- r.read(ctx, fl, w):
 		case <-ctx.Done():
 		}
 	}
 }
 
-// read reads a file from its beginning and reports what is new; buf is used for one file at
-// a time.
-func (r *fileReader) read(ctx context.Context, fl *file, buf []byte) result {
+// read reads a file from its beginning and reports what is new.
+func (r *fileReader) read(ctx context.Context, fl *file, w *workspace) result {
 	res := result{file: fl}
 	file, is, err := open(fl.cursor.Path)
 	switch {
@@ -92,7 +93,7 @@ func (r *fileReader) read(ctx context.Context, fl *file, buf []byte) result {
 		return res
 	case err == nil:
 		defer file.Close()
-		err = r.readOpen(ctx, file, is, buf, &res, false)
+		err = r.readOpen(ctx, file, is, w, &res, false)
 	}
 	if err != nil && fl.moved != "" {
 		r.reportGone(ctx, fl)
@@ -120,7 +121,7 @@ func (r *fileReader) readOpen(
 	ctx context.Context,
 	file *os.File,
 	is fact,
-	buf []byte,
+	w *workspace,
 	res *result,
 	whole bool,
 ) error {
@@ -145,12 +146,12 @@ func (r *fileReader) readOpen(
 	if packed == nil {
 		text = io.NewSectionReader(file, 0, is.size)
 	}
-	err := s.readAll(ctx, text, is, buf, whole)
+	err := s.readAll(ctx, text, is, w, whole)
 	r.Stats.BytesDone.Add(c.Offset)
 	r.Stats.FilesDone.Add(1)
 	switch {
 	case errors.Is(err, errRewritten):
-		return r.readOpen(ctx, file, is, buf, res, true)
+		return r.readOpen(ctx, file, is, w, res, true)
 	case err != nil && packed != nil:
 		return contentError{err, is.stamp}
 	case err != nil:
@@ -210,7 +211,7 @@ func (s *reading) readAll(
 	ctx context.Context,
 	text transcript.Text,
 	is fact,
-	buf []byte,
+	w *workspace,
 	whole bool,
 ) error {
 	known := s.cursor
@@ -232,7 +233,8 @@ func (s *reading) readAll(
 	l := lines{
 		marks: &s.marks,
 		file:  text,
-		buf:   buf,
+		buf:   w.buf,
+		wide:  &w.wide,
 	}
 	if whole {
 		s.young = s.r.young()

@@ -57,11 +57,12 @@ func IsRoot(format *transcript.Format, dir string) (root string, ok bool) {
 	return real, err == nil && is.IsDir() && is.ours
 }
 
-const separator = string(filepath.Separator)
-
 // within reports whether a path is a folder or in it.
 func within(dir, path string) bool {
-	return strings.HasPrefix(path+separator, strings.TrimSuffix(dir, separator)+separator)
+	rest, ok := strings.CutPrefix(path, dir)
+	return ok &&
+		(rest == "" || rest[0] == filepath.Separator ||
+			strings.HasSuffix(dir, string(filepath.Separator)))
 }
 
 // rootList are the roots that are followed.
@@ -76,8 +77,12 @@ type followed struct {
 
 // depth is how deep a folder lies below the root that it is in.
 func (r followed) depth(dir string) int {
+	if dir == r.path {
+		return 0
+	}
+	const separator = string(filepath.Separator)
 	below := strings.TrimPrefix(dir, strings.TrimSuffix(r.path, separator)) // also below /
-	return strings.Count(strings.TrimSuffix(below, separator), separator)
+	return strings.Count(below, separator)
 }
 
 // add takes in a root. fresh is false for one that is there already.

@@ -22,7 +22,7 @@ func (f *follower) missing(among func(path string, fl *file) bool) {
 
 // missingBelow looks after the files in a folder.
 func (f *follower) missingBelow(dir string) {
-	dir += separator
+	dir += string(filepath.Separator)
 	f.missing(func(path string, _ *file) bool { return strings.HasPrefix(path, dir) })
 }
 

@@ -2,7 +2,9 @@ package jsonwalk
 
 import (
 	"bytes"
-	"encoding/json"
+	"encoding/binary"
+	"strconv"
+	"unicode/utf16"
 	"unicode/utf8"
 )
 
@@ -13,19 +15,74 @@ type Text struct{ From, To uint32 }
 // None reports that there is no string.
 func (t Text) None() bool { return t.From == 0 }
 
-// Bytes gives the decoded string, nil for none: what is not UTF-8, and halves of surrogate
-// pairs, become U+FFFD. Without escapes, which is nearly always, it is the line itself.
+// Bytes gives the decoded string, nil for none. Without escapes, which is nearly
+// always, it is the line itself.
 func (t Text) Bytes(line []byte) []byte {
 	if t.None() {
 		return nil
 	}
 	b := line[t.From:t.To:t.To]
-	if bytes.IndexByte(b, '\\') < 0 && utf8.Valid(b) {
+	n := plain(b)
+	if n == len(b) || bytes.IndexByte(b[n:], '\\') < 0 && utf8.Valid(b[n:]) {
 		return b
 	}
-	var s string
-	_ = json.Unmarshal(line[t.From-1:t.To+1], &s) // the Walker has checked it
-	return []byte(s)
+	return unquote(b)
+}
+
+// plain is how many bytes b begins with that are ASCII and no backslashes.
+func plain(b []byte) (n int) {
+	for n+8 <= len(b) {
+		x := binary.LittleEndian.Uint64(b[n:])
+		slash := x ^ (ones * '\\')
+		if ((slash-ones)&^slash|x)&highs != 0 {
+			break // by one of these bytes, as in stringEnd
+		}
+		n += 8
+	}
+	for n < len(b) && b[n] != '\\' && b[n] < utf8.RuneSelf {
+		n++
+	}
+	return n
+}
+
+// escapes are the bytes that two-byte escapes mean, by their second byte.
+var escapes = [256]byte{'"': '"', '\\': '\\', '/': '/', 'b': '\b', 'f': '\f', 'n': '\n', 'r': '\r', 't': '\t'}
+
+// unquote decodes as encoding/json does: what is not UTF-8, and halves of surrogate pairs,
+// become U+FFFD.
+func unquote(b []byte) []byte {
+	out := make([]byte, 0, len(b))
+	for len(b) > 0 {
+		n := plain(b)
+		out = append(out, b[:n]...)
+		b = b[n:]
+		switch {
+		case n > 0:
+		case b[0] != '\\':
+			r, size := utf8.DecodeRune(b)
+			out = utf8.AppendRune(out, r)
+			b = b[size:]
+		case b[1] != 'u':
+			out = append(out, escapes[b[1]])
+			b = b[2:]
+		default:
+			r := hex4(b[2:])
+			b = b[6:]
+			if utf16.IsSurrogate(r) && bytes.HasPrefix(b, []byte(`\u`)) {
+				if pair := utf16.DecodeRune(r, hex4(b[2:])); pair != utf8.RuneError {
+					r = pair
+					b = b[6:]
+				}
+			}
+			out = utf8.AppendRune(out, r)
+		}
+	}
+	return out
+}
+
+func hex4(b []byte) rune {
+	n, _ := strconv.ParseUint(string(b[:4]), 16, 16) // the Walker has checked it
+	return rune(n)
 }
 
 // Lines puts texts below each other; of a single one it is that text.
