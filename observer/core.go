@@ -68,8 +68,10 @@ type core struct {
 
 // reachable reports whether messages can reach an agent, or any with "".
 func (c *core) reachable(agent string) bool {
-	if id, err := c.fleet.Agent(agent, true); err == nil && agent != "" {
-		agent = id // a parent may be named by its name or session
+	if agent != "" {
+		if id, err := c.fleet.Agent(agent, true); err == nil {
+			agent = id // a parent may be named by its name or session
+		}
 	}
 	return c.app.o.Demo || c.fleet.Reachable(agent, time.Now())
 }

@@ -53,6 +53,7 @@ func (f *Fleet) Hook(
 	}
 	if p.SessionID != "" && (present || p.SessionID == a.Resumed) {
 		a.HookedIn = p.SessionID
+		f.hooked = true
 	}
 	if p.SessionID != "" && !present {
 		return n, a.ID

@@ -350,14 +350,20 @@ func (f *Fleet) HooksSeen(agent string) bool {
 // Reachable reports whether messages can reach an agent, or any with "": a hook of any was
 // seen, it has a pane, or its client has a queue.
 func (f *Fleet) Reachable(agent string, now time.Time) bool {
-	for id, a := range f.agents {
-		if a.HookedIn != "" || a.Pane != "" && (agent == "" || agent == id) {
+	if f.hooked {
+		return true
+	}
+	if agent != "" {
+		_, _, queued := f.Thread(agent, now)
+		return queued || f.orSession(agent).Pane != ""
+	}
+	for _, a := range f.agents {
+		if a.Pane != "" {
 			return true
 		}
 	}
 	for session := range f.clients {
-		if _, _, queued := f.Thread(session, now); queued &&
-			(agent == "" || f.orSession(agent).Session == session) {
+		if _, _, queued := f.Thread(session, now); queued {
 			return true
 		}
 	}
