@@ -23,6 +23,9 @@ func (e *Engine) send(a *AgentState, k Kind, at Instant, d Data) {
 		return t.Role != Operator && !e.reaches(t.Agent)
 	})
 	if a.Muted || len(to) == 0 {
+		if k == KindCritical && !a.Muted {
+			e.out = append(e.out, Unreached{a.Agent})
+		}
 		return
 	}
 	key := Key{
@@ -137,6 +140,19 @@ func (e *Engine) sendUnsent(a *AgentState) {
 	}
 	e.changed[a.Agent] = true
 	e.decide(a)
+}
+
+// Unsend marks the unread notices about contexts as not sent, but for those with the keys.
+// It is for the state of versions that dropped notices to agents that could not be reached.
+func (e *Engine) Unsend(but map[Key]bool) {
+	for _, a := range e.sorted() {
+		for _, k := range contextKinds() {
+			if s := &a.Said[k]; s.Key.Agent != "" && s.Heard == 0 && !but[s.Key] {
+				*s = Said{At: s.At}
+				e.changed[a.Agent] = true
+			}
+		}
+	}
 }
 
 // revise checks an agent against new settings. While the reading stays, only

@@ -121,8 +121,8 @@ type Target struct {
 	Agent string
 }
 
-// Action is a decision of the engine: a [Say], [Withdraw], [SetLevel], [Opened],
-// [Remind] or [Skip].
+// Action is a decision of the engine: a [Say], [Unreached], [Withdraw], [SetLevel],
+// [Opened], [Remind] or [Skip].
 type Action any
 
 // Say is a notice to be delivered.
@@ -137,6 +137,9 @@ type Say struct {
 	// At is the time of the reading or event that caused the notice.
 	At time.Time
 }
+
+// Unreached means that the critical notice was due, and could not reach its agent.
+type Unreached struct{ Agent string }
 
 // Withdraw takes back notices that have not been delivered yet.
 type Withdraw struct {

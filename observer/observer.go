@@ -358,6 +358,13 @@ func newCore(a *App, stored fleet.Stored, now time.Time) (*core, error) {
 	}
 	c.engine.Restore(persisted.Engine)
 	c.queue.Restore(persisted.Messages, persisted.Ended)
+	if !c.dryRun && !c.reachable("") {
+		queued := map[alerts.Key]bool{}
+		for _, m := range c.queue.Of("") {
+			queued[m.Key] = true
+		}
+		c.engine.Unsend(queued)
+	}
 	c.hooks = persisted.Hooks
 	a.roots, a.remembered = projects.New(
 		a.o.Clients.Formats(),

@@ -23,6 +23,8 @@ func (c *core) act(actions []alerts.Action, now time.Time) {
 		switch x := action.(type) {
 		case alerts.Say:
 			c.say(x, now)
+		case alerts.Unreached: // to restart it takes no message
+			c.rotateByItself(x.Agent, now)
 		case alerts.Withdraw:
 			c.queue.Withdraw(func(m *outbox.Message) bool {
 				return slices.Contains(x.Keys, m.Key)

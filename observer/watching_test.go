@@ -5,6 +5,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"sm/observer/api"
 )
 
 // TestWatchingWithoutHooks: an agent that no message can reach gets none, and nothing shows
@@ -70,4 +72,44 @@ func TestWatchingWithoutHooks(t *testing.T) {
 	r.fire("other", uuid(5), "SessionStart", `,"source":"startup"`)
 	notices(3)
 	wantMail(r, uuid(1)+"/1/critical waiting", uuid(2)+"/1/critical waiting", uuid(4)+"/1/critical waiting")
+}
+
+// TestWatchedRunHandsOver: a restart by 'sm run' takes no message, so that an agent without
+// hooks and pane hands over by itself, too.
+func TestWatchedRunHandsOver(t *testing.T) {
+	t.Parallel()
+	r := newWatched(t)
+	r.o.Handoff.AutoRotate = true
+	r.start()
+	r.joins("w1", `,"claude_session_id":"`+uuid(1)+`"`)
+	r.polls("w1", api.Run{CanRestart: true, RestartsLeft: 10})
+	r.write(uuid(1), prompt(ago(time.Minute), "p1", "Go."), reply(ago(0), "m1", 150_000, 10))
+	r.until("a handoff is scheduled", func() bool { return len(r.handoffs()) > 0 })
+	wantMail(r)
+}
+
+// TestDroppedByAnOlderVersion: older versions kept notices as sent that they had dropped,
+// as no agent could be reached. Such an agent gets its notice once it can be, once.
+func TestDroppedByAnOlderVersion(t *testing.T) {
+	t.Parallel()
+	for name, end := range restarts() {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			r := newWatched(t).start()
+			noErrors(t, r.app.do(t.Context(), func(c *core) { c.engine.Reaches = nil }))
+			r.write(uuid(1), prompt(ago(time.Minute), "p1", "Go."), reply(ago(time.Minute), "m1", 140_000, 10))
+			sent := uuid(1) + "/1/critical waiting"
+			r.untilMail("it is sent", sent)
+			noErrors(t, r.app.do(t.Context(), func(c *core) { c.queue.Forget(uuid(1), time.Now()) }))
+			end(r)
+			r.start()
+			wantMail(r)
+			r.fire("other", uuid(5), "SessionStart", `,"source":"startup"`)
+			wantMail(r, sent)
+			end(r)
+			r.start()
+			r.fire("other", uuid(5), "UserPromptSubmit", "")
+			wantMail(r, sent)
+		})
+	}
 }
