@@ -23,7 +23,7 @@ func (e *Engine) send(a *AgentState, k Kind, at Instant, d Data) {
 		return t.Role != Operator && !e.reaches(t.Agent)
 	})
 	if a.Muted || len(to) == 0 {
-		if k == KindCritical && !a.Muted {
+		if k == KindCritical {
 			e.out = append(e.out, Unreached{a.Agent})
 		}
 		return

@@ -84,9 +84,9 @@ func title(s *api.Session) string {
 	return s.DisplayName() + " in " + s.Project
 }
 
-// operator sends the operator a text that is not one of the engine's notices.
-func (c *core) operator(key, text string) {
-	c.notices = append(c.notices, notify.Notice{Key: key, Text: text})
+// operator sends the operator a text; for the log it is another, if that is not "".
+func (c *core) operator(key, text, log string) {
+	c.notices = append(c.notices, notify.Notice{Key: key, Text: strings.Map(printable, text), Log: log})
 }
 
 // noticeWaits notifies the operator, once for each wait, of agents that have waited for a
@@ -105,11 +105,7 @@ func (c *core) noticeWaits(now time.Time) {
 		}
 		c.agents.of(s.ID).asked = asked
 		text := title(&s) + " waits for you: " + cmp.Or(s.WaitingFor, "an answer")
-		c.notices = append(c.notices, notify.Notice{
-			Key:  s.ID + "/waiting",
-			Text: strings.Map(printable, text),
-			Log:  s.ShortName() + " waits for you",
-		})
+		c.operator(s.ID+"/waiting", text, s.ShortName()+" waits for you")
 	}
 }
 

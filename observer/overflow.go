@@ -144,7 +144,7 @@ func usageOf(s *hook.Status) float64 {
 // guardNotice sends the operator a notice about a guarded session.
 func (c *core) guardNotice(key alerts.Key, ref, text string) {
 	key.Ref = ref
-	c.operator(key.String(), wording.Guard+text)
+	c.operator(key.String(), wording.Guard+text, "")
 }
 
 // freshen lets a guarded session go on whose context a handoff has renewed. Its

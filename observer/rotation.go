@@ -209,6 +209,7 @@ func (c *core) reportFailure(x rotation.Report) {
 	c.operator(
 		handoffRef+r.ID,
 		fmt.Sprintf("The handoff of %s failed: %s. %s", c.nameOf(r.Agent), why, what),
+		"",
 	)
 	gone := r.Reason == rotation.ReasonGone
 	switch {
@@ -252,6 +253,7 @@ func (c *core) unhelpful(s rotation.AgentRecord) {
 			"The context of %s is above the warning threshold right after a handoff.",
 			c.nameOf(s.Agent),
 		),
+		"",
 	)
 	c.notifyAgent(s.Agent, s.Session+"/futile",
 		"This new context is above the warning threshold from its start, so another handoff would not help. Shorten the document or what is loaded at the start.",

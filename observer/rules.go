@@ -11,7 +11,6 @@ import (
 	"sm/handoff/rotation"
 	"sm/observer/api"
 	"sm/observer/levels"
-	"sm/observer/notify"
 	"sm/observer/rereads"
 	"sm/observer/wire"
 	"sm/transcript/wording"
@@ -69,11 +68,7 @@ func (c *core) say(s alerts.Say, now time.Time) {
 	}
 	c.withReread(&s, now)
 	if s.To.Role == alerts.Operator {
-		c.notices = append(c.notices, notify.Notice{
-			Key:  s.Key.String(),
-			Text: strings.Map(printable, s.Text),
-			Log:  s.Plain,
-		})
+		c.operator(s.Key.String(), s.Text, s.Plain)
 		return
 	}
 	if s.Key.Kind == alerts.KindCritical {
