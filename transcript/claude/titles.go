@@ -25,10 +25,9 @@ func (f *Fold) retitle(e *transcript.Entry) {
 		}
 		return
 	}
-	title := transcript.NewTitle(string(e.Title), e.Titled)
 	if e.Titled == transcript.TitleSummary {
 		if _, known := f.seen[e.Parent]; known && e.Parent != 0 {
-			t.summary = title
+			t.summary = transcript.NewTitle(string(e.Title), e.Titled)
 		}
 		return
 	}
@@ -42,6 +41,7 @@ func (f *Fold) retitle(e *transcript.Entry) {
 	case !own && t.own:
 		return
 	}
+	title := transcript.NewTitle(string(e.Title), e.Titled)
 	if e.Titled == transcript.TitleCustom {
 		t.custom = title // an empty one takes it back
 	} else {
