@@ -110,7 +110,7 @@ func (e *Engine) open(a *AgentState, o *Event) {
 	}
 	if o.compacted() {
 		act.Trigger = e.triggerOf(a, o)
-		act.PreTokens = cmp.Or(o.PreTokens, before.Tokens, a.Before.Tokens)
+		act.PreTokens = cmp.Or(o.PreTokens, before.Tokens)
 	}
 	if o.Cause != CauseRewind { // samples show a rewind before the transcript does
 		e.dateBackEcho(a, o.at)
