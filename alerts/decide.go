@@ -19,9 +19,7 @@ func (e *Engine) send(a *AgentState, k Kind, at Instant, d Data) {
 	if k != KindNoData {
 		a.cover(k, at)
 	}
-	to := slices.DeleteFunc(e.recipients(a, k), func(t Target) bool {
-		return t.Role != Operator && !e.reaches(t.Agent)
-	})
+	to := e.recipients(a, k)
 	if a.Muted || len(to) == 0 {
 		if k == KindCritical {
 			e.out = append(e.out, Unreached{a.Agent})
@@ -65,10 +63,10 @@ func (e *Engine) send(a *AgentState, k Kind, at Instant, d Data) {
 
 // recipients returns who gets a notice: about its context the agent, about a compaction its
 // parent or else, if configured, the operator, about a storm both, and about missing data
-// the operator.
+// the operator. Agents that cannot be reached get none.
 func (e *Engine) recipients(a *AgentState, k Kind) (to []Target) {
 	operator := Target{Role: Operator}
-	if a.Parent != "" && a.Parent != a.Agent {
+	if a.Parent != "" && a.Parent != a.Agent && e.reaches(a.Parent) {
 		to = []Target{{Parent, a.Parent}}
 	}
 	switch {
@@ -78,6 +76,8 @@ func (e *Engine) recipients(a *AgentState, k Kind) (to []Target) {
 		return []Target{operator}
 	case k == KindCompacted:
 		return to
+	case !e.reaches(a.Agent):
+		return nil
 	}
 	return []Target{{Self, a.Agent}}
 }

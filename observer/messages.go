@@ -34,10 +34,10 @@ func (c *core) postMessage(agent string, r *http.Request) (any, error) {
 		return nil, err
 	}
 	now := time.Now()
-	if !c.reachable(agent) {
+	if !c.reachable("") {
 		return nil, refuse(
 			http.StatusConflict,
-			"no hook was ever seen, so this agent gets no messages; run sm install, and start it anew",
+			"no hook was ever seen, so agents get no messages; run sm install, and start them anew",
 		)
 	}
 	m, err := c.queue.Put(outbox.Message{

@@ -82,6 +82,7 @@ func TestMetricsContract(t *testing.T) {
 	t.Parallel()
 	r := varied(t)
 	r.fire("other", uuid(9), "SessionStart", `,"source":"startup"`)
+	r.sends(uuid(1), "sequential", "Look at CI.")
 	body := r.get("/metrics").Body
 	families, err := parse(body)
 	noErrors(t, err)

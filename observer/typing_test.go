@@ -221,7 +221,7 @@ func TestCallIsAnsweredWithItsOwn(t *testing.T) {
 func TestTextOfOthersWaitsForHooks(t *testing.T) {
 	t.Parallel()
 	r, s := newStage(t)
-	r.fire("other", uuid(9), "SessionStart", "") // messages are accepted from here on
+	r.joins(uuid(1), `,"pane":"%3"`)
 	id := r.sends(uuid(1), "urgent", "hi; touch x; $(touch x)")
 	r.write(uuid(1), reply(stamp(time.Now()), "m2", 150_000, 5))
 	if line := s.untilTyped(r); !strings.HasPrefix(

@@ -59,24 +59,28 @@ func testWaiting(t *testing.T, dryRun bool, want string) {
 	}
 }
 
-// TestCompactionNotifiesTheOperator names the agent as a wait does.
+// TestCompactionNotifiesTheOperator names the agent as a wait does, also where its parent
+// cannot be reached.
 func TestCompactionNotifiesTheOperator(t *testing.T) {
 	t.Parallel()
-	g := newGuarded(t)
-	g.o.Alerts.OperatorCompactions = true
-	g.start()
-	g.write(
-		uuid(1),
-		prompt(ago(time.Minute), "p1", "Fix the login test"),
-		reply(ago(time.Minute), "m1", 40_000, 10),
-		boundary(ago(0), "b1", "auto", 155_000),
-	)
-	g.until("the operator is notified", func() bool { return g.notified() != "" })
-	const want = "[sm context] Fix the login test in web was compacted, auto, 155,000 tokens, and is still running.\n"
-	if got := g.notified(); got != want {
-		t.Errorf("the command got %q, want %q", got, want)
-	}
-	if log := g.log.String(); strings.Contains(log, "login") || !strings.Contains(log, uuid(1)+" was compacted") {
-		t.Errorf("the log has %s", log)
+	for _, parent := range []string{"", "boss"} {
+		g := newGuarded(t)
+		g.o.Alerts.OperatorCompactions = true
+		g.start()
+		g.write(
+			uuid(1),
+			prompt(ago(time.Minute), "p1", "Fix the login test"),
+			reply(ago(time.Minute), "m1", 40_000, 10),
+		)
+		g.joins(uuid(1), fmt.Sprintf(`,"parent_session_id":%q`, parent))
+		g.write(uuid(1), boundary(ago(0), "b1", "auto", 155_000))
+		g.until("the operator is notified", func() bool { return g.notified() != "" })
+		const want = "[sm context] Fix the login test in web was compacted, auto, 155,000 tokens, and is still running.\n"
+		if got := g.notified(); got != want {
+			t.Errorf("the command got %q, want %q", got, want)
+		}
+		if log := g.log.String(); strings.Contains(log, "login") || !strings.Contains(log, uuid(1)+" was compacted") {
+			t.Errorf("the log has %s", log)
+		}
 	}
 }

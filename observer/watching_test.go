@@ -40,14 +40,10 @@ func TestWatchingWithoutHooks(t *testing.T) {
 		}
 	}
 	watching(true)
-	refused := func(agent string) {
-		t.Helper()
-		a := r.ask(http.MethodPost, "/sessions/"+agent+"/messages", `{"text":"Hi."}`)
-		if a.Code != http.StatusConflict || !strings.Contains(a.Body, "run sm install") {
-			t.Errorf("a message is answered with %d %s", a.Code, a.Body)
-		}
+	a := r.ask(http.MethodPost, "/sessions/"+uuid(1)+"/messages", `{"text":"Hi."}`)
+	if a.Code != http.StatusConflict || !strings.Contains(a.Body, "run sm install") {
+		t.Errorf("a message is answered with %d %s", a.Code, a.Body)
 	}
-	refused(uuid(1))
 	notices := func(want int) {
 		t.Helper()
 		noErrors(t, r.app.do(t.Context(), func(c *core) { c.tick(time.Now()) }))
@@ -67,11 +63,14 @@ func TestWatchingWithoutHooks(t *testing.T) {
 	notices(1)
 	watching(false)
 	wantMail(r, uuid(1)+"/1/critical waiting")
-	refused(uuid(2))
 
-	r.fire("other", uuid(5), "SessionStart", `,"source":"startup"`)
-	notices(3)
-	wantMail(r, uuid(1)+"/1/critical waiting", uuid(2)+"/1/critical waiting", uuid(4)+"/1/critical waiting")
+	r.fire("other", uuid(5), "SessionStart", `,"source":"startup"`) // a way to that agent alone
+	notices(1)
+	if text := r.fire(uuid(2), uuid(2), "PostToolUse", ""); !strings.Contains(text, "Context at 70%") {
+		t.Errorf("its first hook is answered with %q", text)
+	}
+	notices(2)
+	wantMail(r, uuid(1)+"/1/critical waiting", uuid(2)+"/1/critical offered")
 }
 
 // TestWatchedRunHandsOver: a restart by 'sm run' takes no message, so that an agent without
@@ -104,11 +103,11 @@ func TestDroppedByAnOlderVersion(t *testing.T) {
 			end(r)
 			r.start()
 			wantMail(r)
-			r.fire("other", uuid(5), "SessionStart", `,"source":"startup"`)
-			wantMail(r, sent)
+			r.joins(uuid(1), `,"pane":"%3"`)
+			r.untilMail("it is sent again", sent)
 			end(r)
 			r.start()
-			r.fire("other", uuid(5), "UserPromptSubmit", "")
+			noErrors(t, r.app.do(t.Context(), func(c *core) { c.tick(time.Now()) }))
 			wantMail(r, sent)
 		})
 	}
