@@ -107,7 +107,7 @@ func contextKinds() []Kind { return []Kind{KindWarning, KindCritical, KindForeca
 // updateMuted follows the settings. Muting withdraws the notices of an agent; unmuting
 // checks its context again if it is recent.
 func (e *Engine) updateMuted(a *AgentState, t Instant) {
-	muted := a.Disabled || e.options.Disabled
+	muted := e.options.Disabled
 	if muted == a.Muted {
 		return
 	}

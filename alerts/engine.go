@@ -91,7 +91,6 @@ func (e *Engine) Step(ev Event) []Action {
 	if ev.Kind == EventSeen {
 		a.Parent = ev.Parent
 		a.Name = ev.Name
-		a.Disabled = ev.Disabled
 	}
 	e.updateMuted(a, t)
 	e.lapse(a, t)

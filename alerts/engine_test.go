@@ -250,7 +250,6 @@ func fuzzed(b []byte, now *float64) Event {
 		Agent:     "abc"[b[1]%3 : b[1]%3+1],
 		At:        sec(*now + min(0, step)),
 		Parent:    "abc"[n%3 : n%3+1],
-		Disabled:  n == 1,
 		Reading:   Reading{Tokens: int64(b[4]) * 1000, Window: int64(n%8) * 50_000, Source: transcript.Source(n % 4)},
 		History:   n == 3,
 		Cycle:     int(n % 5),

@@ -14,7 +14,7 @@ type EventKind uint8
 
 // The kinds of events. All of them carry Agent and At.
 const (
-	// EventSeen gives the identity of an agent: Parent, Name, Disabled.
+	// EventSeen gives the identity of an agent: Parent, Name.
 	EventSeen EventKind = iota + 1
 	// EventReading gives a context size: Tokens, Window, Model, CompactsAt, Source;
 	// History and Cycle for those met at a first start. Tokens of 0 are no reading.
@@ -100,9 +100,8 @@ type Event struct {
 	// the agent.
 	At time.Time
 
-	Parent   string
-	Name     string
-	Disabled bool // enabled: false; no notices about the agent
+	Parent string
+	Name   string
 
 	// Reading is the context. For a percentage without a figure, Tokens is its share of
 	// Window. Its time is At.

@@ -58,7 +58,6 @@ func TestLevels(t *testing.T) {
 		boundary(7, 1),
 		reading(8, 20_100),
 		reset(9, CauseClear, 1),
-		enabled(false),
 		reading(10, 150_000),
 	} {
 		for _, action := range once(e, ev) {

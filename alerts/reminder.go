@@ -36,7 +36,7 @@ func (r *Reminder) Periodic() bool { return r.Due == 0 }
 // Remind is a reminder to be delivered.
 type Remind struct {
 	Reminder Reminder
-	Mode     Mode // Important for soft ones and those at a time, Urgent for hard ones
+	Mode     Mode // Important after Soft, else Urgent
 	// Late is the delay of a single reminder, because its agent was compacting
 	// or sm was not running. Forced means that the agent is still compacting.
 	Late   time.Duration
@@ -67,17 +67,12 @@ func (e *Engine) Remind(r Reminder) error {
 	return nil
 }
 
-// CancelReminder drops a reminder, or all of an agent if agent is set, and
-// returns those dropped.
-func (e *Engine) CancelReminder(id string, agent string) (dropped []Reminder) {
-	for _, r := range e.Reminders(agent) {
-		if r.ID == id || agent != "" {
-			dropped = append(dropped, r)
-			delete(e.reminders, r.ID)
-		}
+// CancelReminder drops a reminder.
+func (e *Engine) CancelReminder(id string) {
+	if e.reminders[id] != nil {
+		delete(e.reminders, id)
+		e.counters.Reminders[ReminderCancelled]++
 	}
-	e.counters.Reminders[ReminderCancelled] += uint64(len(dropped))
-	return dropped
 }
 
 // ResetReminders restarts the time of an agent's periodic reminders because it

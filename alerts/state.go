@@ -129,9 +129,8 @@ type Opening struct {
 type AgentState struct {
 	Agent, Parent string `json:",omitzero"`
 	Name          string `json:",omitzero"`
-	// Disabled is the setting of the agent; Muted combines it with
-	// Options.Disabled as of the last step.
-	Disabled, Muted bool `json:",omitzero"`
+	// Muted is Options.Disabled as of the last step.
+	Muted bool `json:",omitzero"`
 	// Clock is the newest stamp of all events other than EventActive.
 	Clock Instant `json:",omitzero"`
 

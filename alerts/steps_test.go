@@ -112,15 +112,6 @@ func active(s float64, on bool) Event {
 	}
 }
 
-func enabled(on bool) Event {
-	return Event{
-		Kind:     EventSeen,
-		Agent:    "a",
-		At:       sec(0),
-		Disabled: !on,
-	}
-}
-
 // tick is a step in which only time passes.
 func tick(s float64) Event { return Event{Kind: 0, At: sec(s)} }
 

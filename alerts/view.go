@@ -43,7 +43,7 @@ func (e *Engine) Agent(id string) (v View) {
 		return v
 	}
 	v = View{
-		Enabled:    !(a.Disabled || e.options.Disabled),
+		Enabled:    !e.options.Disabled,
 		Cycle:      a.Cycle,
 		Opened:     a.Opened.Time(),
 		Compacting: a.Compacting,

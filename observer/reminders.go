@@ -42,7 +42,7 @@ func (c *core) postReminder(agent string, r *http.Request) (any, error) {
 	}
 	err := c.engine.Remind(x)
 	c.next = now // ask it soon
-	c.undo = func() { c.engine.CancelReminder(x.ID, "") }
+	c.undo = func() { c.engine.CancelReminder(x.ID) }
 	return wire.Reminder(x), err
 }
 
@@ -53,7 +53,7 @@ func (c *core) deleteReminder(agent string, r *http.Request) (any, error) {
 	for _, x := range c.engine.Reminders(agent) {
 		if id == "all" || id == x.ID {
 			c.takeBack(agent, sayings+x.ID+"/", time.Now())
-			c.engine.CancelReminder(x.ID, "")
+			c.engine.CancelReminder(x.ID)
 			dropped.Reminders = append(dropped.Reminders, wire.Reminder(x))
 		}
 	}
