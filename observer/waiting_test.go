@@ -72,6 +72,7 @@ func TestCompactionNotifiesTheOperator(t *testing.T) {
 			prompt(ago(time.Minute), "p1", "Fix the login test"),
 			reply(ago(time.Minute), "m1", 40_000, 10),
 		)
+		g.until("the session is read", func() bool { return len(g.sessions()) == 1 })
 		g.joins(uuid(1), fmt.Sprintf(`,"parent_session_id":%q`, parent))
 		g.write(uuid(1), boundary(ago(0), "b1", "auto", 155_000))
 		g.until("the operator is notified", func() bool { return g.notified() != "" })

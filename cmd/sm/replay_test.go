@@ -137,10 +137,6 @@ func lived(t *testing.T, dir string, order []string, files map[string][]byte,
 	d := newDaemon(t)
 	d.vars = []string{"SM_OPERATOR_COMPACTIONS=false"}
 	d.start()
-	d.post("/hooks/claude", map[string]string{ // else agents are only watched
-		"hook_event_name": "PreToolUse",
-		"session_id":      "00000000-0000-4000-8000-000000000001",
-	})
 	whole := scanJSON(t, dir)
 	bytesWritten := 0
 	for _, name := range order {
@@ -200,6 +196,10 @@ func grow(t *testing.T, d *daemon, name string, content []byte, whole scanned) {
 			return name
 		}
 		return ""
+	})
+	d.post("/hooks/claude", map[string]string{ // else the agent is only watched
+		"hook_event_name": "PreToolUse",
+		"session_id":      strings.TrimSuffix(filepath.Base(name), ".jsonl"),
 	})
 	f, err := os.OpenFile(path, os.O_WRONLY|os.O_APPEND, 0)
 	if err != nil {
