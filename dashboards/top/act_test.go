@@ -123,9 +123,14 @@ enter / → no such key; ? shows help # a key of the list in the detail
 func TestDraftWhileWatching(t *testing.T) {
 	t.Parallel()
 	for _, keys := range [][]string{{"s"}, {"h", "h"}} {
-		x := topScene(80, 24, false)
+		x := topScene(160, 24, false)
 		x.All.NotWarned = true
 		x.keys(keys...)
+		for _, offer := range []string{"s send", "h asks"} {
+			if strings.Contains(x.screen(), offer) {
+				t.Errorf("%q: %q is offered", keys, offer)
+			}
+		}
 		want := note{"watching only: agents get no messages; sm install adds hooks", true}
 		if x.note != want || x.draft.stage != noMessage {
 			t.Errorf("%q: %+v, %+v", keys, x.note, x.draft)

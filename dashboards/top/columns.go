@@ -40,7 +40,7 @@ type place struct {
 const columnLines = `HOST 6 30 left {{text .Host}}
 PROJECT 8 20 left {{text .Project}}
 NAME 12 80 left {{if .Selected}}{{reverse (name .Session .Width)}}{{else}}{{name .Session .Width}}{{end}}
-ID 8 36 left {{dim (text .Typed)}}
+ID 36 36 left {{dim (text .Typed)}}
 CONTEXT 10 36 left {{context .}}
 PRESSURE 8 8 right {{with .Pressure}}{{pressure $ (print (percent .) "%")}}{{else}}{{dim "–"}}{{end}}
 USED 4 4 right {{with .UsedPercentage}}{{value .}}%{{else}}{{dim "–"}}{{end}}
@@ -83,7 +83,7 @@ const cellText = `
 // steps is the order in which columns get room: their min, or as much as their
 // texts need up to the number.
 const steps = "HOST NAME CONTEXT PRESSURE USED REPLIES STATE PROJECT NAME:18 FLAGS NAME:24 " +
-	"PROJECT:20 STATE:16 HOST:30 TOKENS NAME:40 SEEN COST NAME:80 CMP TREND ID ID:36 MODEL CYCLE REPLIES:21"
+	"PROJECT:20 STATE:16 HOST:30 TOKENS NAME:40 SEEN COST NAME:80 CMP TREND ID MODEL CYCLE REPLIES:21"
 
 // list draws sessions, a line each.
 type list struct {

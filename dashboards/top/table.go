@@ -22,11 +22,6 @@ func (t Table) Write(w io.Writer, sessions []api.Session, now time.Time) error {
 		omit = []string{"TREND", "PRESSURE", "STATE", "FLAGS", "REPLIES", "CYCLE"}
 	}
 	l := newList(sessions, now, omit...)
-	for i := range l.columns {
-		if c := &l.columns[i]; c.title == "ID" {
-			c.min = c.max // the reader needs the whole id for the next command
-		}
-	}
 	l.fit(t.Width, "ID ")
 
 	lines := []string{l.line(nil)}

@@ -97,11 +97,10 @@ func TestTableIDs(t *testing.T) {
 }
 
 // TestLongIDs checks that sm top shows ids that begin alike as far as commands need
-// them, where there is room.
+// them, or not at all.
 func TestLongIDs(t *testing.T) {
 	t.Parallel()
 	x := newModel(false)
-	x.Width = 200
 	x.height = 12
 	ids := []string{"01a200a2-c691-7de0-a3", "01a200a2-c691-7de0-a4"}
 	var all api.Sessions
@@ -115,9 +114,12 @@ func TestLongIDs(t *testing.T) {
 		all.Sessions = append(all.Sessions, s)
 	}
 	x.poll(all, nil, topNow)
-	for _, id := range ids {
-		if !strings.Contains(x.screen(), " "+id+" ") {
-			t.Errorf("no %s in\n%s", id, x.screen())
+	for x.Width = range 201 {
+		for _, id := range ids {
+			text := x.screen()
+			if shown := strings.Contains(text, " "+id+" "); shown != strings.Contains(text, " ID ") || !shown && x.Width == 200 {
+				t.Errorf("no %s in\n%s", id, text)
+			}
 		}
 	}
 }

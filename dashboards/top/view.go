@@ -35,7 +35,7 @@ func (t *model) screen() string {
 		body = facts(s, t.now, t.Width, t.height-len(head))
 	default:
 		name := "handoffs of " + nameOf(s, max(1, t.Width-52))
-		title := styled(screen.Reverse, name) + dim("  h asks it for one, esc goes back")
+		title := t.text("handoffs", name)
 		head = []string{title, ""}
 		body = []string{dim("  asking the observer …")}
 		if t.handed != nil {
@@ -134,6 +134,7 @@ const listText = `{{define "summary"}}0 {{bold "sm top"}}{{if .All.Demo}} {{reve
 1 {{figure "yellow" (index .Needs 0) "waiting"}}
 4 {{figure "bold" (index .Needs 1) "at work"}}
 6 {{figure "bold" (index .Needs 2) "idle"}}
+8 {{figure "bold" (index .Needs 3) "quiet"}}
 2 {{figure "red" (index .Levels "imminent") "imminent"}}
 6 {{figure "orange" (index .Levels "high") "high"}}
 8 {{if ge .Width 100}}{{figure "bold" .Compactions "compactions"}}{{end}}
@@ -152,6 +153,8 @@ const listText = `{{define "summary"}}0 {{bold "sm top"}}{{if .All.Demo}} {{reve
 {{- else if .Central}}the server has no series agent_session_…; see 'Many machines' in deploy/README.md
 {{- else}}no agents yet{{end}}{{end}}
 
+{{define "handoffs"}}{{reverse .Shown}}{{if .All.NotWarned}}{{dim "  esc goes back"}}{{else}}{{dim "  h asks it for one, esc goes back"}}{{end}}{{end}}
+
 {{define "footer"}}0 {{if .Backwards}}{{bold .Order " ↑"}}{{else}}{{bold .Order " ↓"}}{{end}}
 1 {{with .Client}}{{yellow "  " . " alone"}}{{end}}
 1 {{with text .Filter}}{{yellow "  filter: " .}}{{end}}
@@ -162,15 +165,15 @@ const listText = `{{define "summary"}}0 {{bold "sm top"}}{{if .All.Demo}} {{reve
 7 {{dim "  / filter"}}
 8 {{dim "  enter detail"}}
 6 {{dim "  q quit"}}
-9 {{if ge .Width 120}}{{dim "  s send  a pane  o page  h handoffs  y copy id"}}{{end}}
+9 {{if ge .Width 120}}{{if not .All.NotWarned}}{{dim "  s send"}}{{end}}{{dim "  a pane  o page  h handoffs  y copy id"}}{{end}}
 {{end}}`
 
 // summary is what these templates show. Shown are the rows on the screen, if they are
-// not all.
+// not all, or the title of another view.
 type summary struct {
 	*model
 	Agents      int
-	Needs       [urgency.Idles + 1]int
+	Needs       [urgency.Rests + 1]int
 	Listed      int
 	Levels      map[string]int // of pressure, of those at work
 	Compactions int
@@ -197,7 +200,7 @@ func (t *model) text(name, shown string) string {
 		sum.Agents++
 		sum.Compactions += s.Compactions.Total()
 		sum.Queued += s.Queued
-		sum.Needs[min(urgency.Of(s), urgency.Idles)]++
+		sum.Needs[urgency.Of(s)]++
 		if urgency.Of(s) == urgency.Works {
 			sum.Levels[s.PressureLevel]++
 		}
@@ -248,7 +251,10 @@ CMP: compactions of the agent
 CYCLE: from one compaction, clear, handoff to another
 FLAGS: q2: two messages wait; H: handoff under way;
 : B: another would be refused; -: notices are off
-SEEN: how long ago it did anything`
+SEEN: how long ago it did anything
+COST: as its client reports it
+≈ est.: by the prices of the configuration,
+: where its client reports none`
 
 func helpLines() (lines []string) {
 	for line := range strings.SplitSeq(helpText, "\n") {
