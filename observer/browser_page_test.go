@@ -316,6 +316,12 @@ func browserEmpty(t *testing.T, c chromium) {
 			"50k",
 		)+` && document.querySelector('.empty') === null && document.querySelector('#agents').checkVisibility()`,
 	)
+	b.do(chromedp.Click(chromedp.CSS("#rows tr a")))
+	const offers = `(shown => (e => e && e.checkVisibility() === shown)(document.querySelector('[data-copy^="sm send"]')) &&
+		document.querySelector('.unreached').checkVisibility() === shown)`
+	b.until("nothing is offered while only watching", offers+`(false)`)
+	r.fire("other", uuid(2), "SessionStart", `,"source":"startup"`)
+	b.until("a message is offered, and why it gets no notices", offers+`(true)`)
 	b.quiet()
 }
 

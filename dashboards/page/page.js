@@ -2,7 +2,8 @@
 let mark = root.dataset.mark, source = null, heard = Date.now(), tried = 0, gone = 0, again = 0;
 
 document.addEventListener('mouseover', (event) => {
-  const time = event.target.closest('time'), cut = event.target.closest('.name a, #rows small'), context = event.target.closest('td.c-context');
+  const time = event.target.closest('time'), cut = event.target.closest('.name a, #rows small'), context = event.target.closest('td.c-context'), row = event.target.closest('#rows tr[id]');
+  if (row) row.title = $('.watching') ? '' : row.dataset.notices;
   if (time) time.title = clock(new Date(time.dateTime));
   else if (context) context.title = $('title', context)?.textContent ?? '';
   else if (cut) cut.title = cut.scrollWidth > cut.clientWidth ? cut.innerText : '';

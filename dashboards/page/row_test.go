@@ -80,6 +80,31 @@ func TestFind(t *testing.T) {
 	}
 }
 
+// TestUnreached: an agent at work that no notice can reach is marked.
+func TestUnreached(t *testing.T) {
+	t.Parallel()
+	p := newPage(t)
+	for change, want := range map[string]bool{
+		`{"client": "claude"}`:                   true,
+		`{"hook_at": "2026-03-02T12:00:00Z"}`:    false,
+		`{"pane": "%3"}`:                         false,
+		`{"client": "codex"}`:                    false,
+		`{"Host": "one"}`:                        false,
+		`{"enabled": false}`:                     false,
+		`{"state": "idle", "is_idle": true}`:     false,
+		`{"state": "busy", "hooks_seen": false}`: true,
+	} {
+		s, _ := full()
+		s.NoticeHeard = false
+		if err := json.Unmarshal([]byte(change), s); err != nil {
+			t.Fatal(err)
+		}
+		if got := p.draw("unreached", s); (got != "") != want {
+			t.Errorf("%s: %q", change, got)
+		}
+	}
+}
+
 // TestTold: a notice is called confirmed only after the agent has read it, and is not
 // mentioned where no hook can deliver one.
 func TestTold(t *testing.T) {

@@ -8,6 +8,29 @@ import (
 	"sm/observer/api"
 )
 
+// TestNoticesField checks that an agent at work that no notice can reach is marked.
+func TestNoticesField(t *testing.T) {
+	t.Parallel()
+	for more, want := range map[string]string{
+		`{}`:                                  "none, as no hook of this session was seen; start it anew after sm install",
+		`{"hook_at": "2026-05-01T12:00:00Z"}`: "",
+		`{"pane": "%3"}`:                      "",
+		`{"client": "codex"}`:                 "",
+		`{"state": "idle"}`:                   "",
+		`{"enabled": false}`:                  "off",
+	} {
+		got := ""
+		for _, f := range Fields(topSession("web", 1000, more), topNow) {
+			if f[0] == "notices" {
+				got = f[1]
+			}
+		}
+		if got != want {
+			t.Errorf("%s: %q, want %q", more, got, want)
+		}
+	}
+}
+
 // TestSourceOfReading checks that a reading of Codex that is not from the
 // transcript is said to be from a hook, as Codex has no status line.
 func TestSourceOfReading(t *testing.T) {
