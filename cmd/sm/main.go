@@ -163,6 +163,7 @@ $ sm doctor           # what is missing, and what to do about it
 	root.SetErr(env.Stderr)
 	root.SetHelpCommand(newHelpCommand())
 	root.SetHelpCommandGroupID("Plumbing")
+	root.InitDefaultHelpCmd() // it is explained, too
 	root.SetUsageTemplate(strings.NewReplacer(
 		"\n  {{.CommandPath}} [command]", "",
 		"[command]", "COMMAND",

@@ -19,11 +19,14 @@ import (
 
 // Explain holds each command of the tree to the arguments that its usage line names,
 // unless it checks them itself, with errors in words. A first argument that is an ID is
-// completed by agents.
+// completed by agents, and only what is on disk or a command by files.
 func Explain(cmd *cobra.Command, agents cobra.CompletionFunc) {
-	words := strings.Fields(cmd.Use)
-	if slices.Contains(words, "ID") || slices.Contains(words, "[ID]") {
+	switch {
+	case regexp.MustCompile("FILE|PATH|DIR|-- ").MatchString(cmd.Use):
+	case strings.Contains(cmd.Use, "ID"):
 		cmd.ValidArgsFunction = agents
+	default:
+		cmd.ValidArgsFunction = cobra.NoFileCompletions
 	}
 	if strings.Contains(cmd.Use, "[--") && !strings.Contains(cmd.Use, "[-- ") {
 		cmd.DisableFlagsInUseLine = true // it names its flags itself
