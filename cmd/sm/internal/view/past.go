@@ -19,7 +19,7 @@ const past = `
 {{- define "lead"}}{{if .Compactions.Total}}{{counted .Compactions.Total "compaction"}}{{with .Spent}}
 	{{- if .Tokens}} cost {{tokens .Tokens}} tokens read again{{with .USD}} (estimated {{printf "$%.2f" (value .)}}){{end}}
 		{{- if .Seconds}} and {{lasted .Seconds}}{{end}}.
-	{{- else}}{{if .Seconds}} took {{lasted .Seconds}}{{end}}{{if not $.Costs.Compactions.AllRereads}}; no file was read again after {{if eq $.Compactions.Total 1}}it{{else}}them{{end}}{{end}}.
+	{{- else}}{{if .Seconds}} took {{lasted .Seconds}}{{end}}{{with $.Costs.Compactions}}{{if and .Reads (not .AllRereads)}}; no file was read again after {{if eq $.Compactions.Total 1}}it{{else}}them{{end}}{{end}}{{end}}.
 {{- end}}{{end}}{{end}}{{end}}
 
 {{- define "sizes"}}{{if .Pre.Known -}}
@@ -74,7 +74,8 @@ const past = `
 {{end}}{{end}}{{end}}{{end}}
 
 {{- define "cost"}}{{$t := index . 0}}{{$name := index . 1}}{{with index . 2}}{{if .Count}}
-	{{- $t.Add $name (count .Count) (figure .All (tokens .All)) (figure .Seconds (lasted .Seconds)) (figure .Dropped (tokens .Dropped))}}
+	{{- $again := figure .All (tokens .All)}}{{if .Reads}}{{$again = tokens .All}}{{end}}
+	{{- $t.Add $name (count .Count) $again (figure .Seconds (lasted .Seconds)) (figure .Dropped (tokens .Dropped))}}
 {{- end}}{{end}}{{end}}
 
 {{- define "rows"}}{{$header := index . 0}}{{$all := index . 1}}{{$from := 0}}

@@ -74,18 +74,24 @@ func TestRows(t *testing.T) {
 }
 
 // TestLead: without a figure of what was read again, the sentence is of the time alone where
-// files were read again at the end of a session.
+// files were read again at the end of a session, or no reading of a file is known.
 func TestLead(t *testing.T) {
 	t.Parallel()
 	r := &report.Report{Spent: report.Spent{Seconds: 9}}
 	r.Compactions.Auto = 1
-	for rereads, want := range []string{
-		"1 compaction took 9 s; no file was read again after it.",
-		"1 compaction took 9 s.",
+	to := &Printer{Glyphs: Glyphs{None: "-"}}
+	for _, c := range []struct {
+		reads, rereads int
+		lead, tokens   string
+	}{
+		{0, 0, "1 compaction took 9 s.", "-"},
+		{3, 0, "1 compaction took 9 s; no file was read again after it.", "0"},
+		{3, 1, "1 compaction took 9 s.", "0"},
 	} {
-		r.Costs.Compactions.AllRereads = rereads
-		if got := (&Printer{}).text("lead", r); got != want {
-			t.Errorf("%d rereads: got %q, want %q", rereads, got, want)
+		r.Costs.Compactions = report.Cost{Count: 1, Reads: c.reads, AllRereads: c.rereads}
+		row := strings.Fields(to.text("costs", r))
+		if got := to.text("lead", r); got != c.lead || row[len(row)-3] != c.tokens {
+			t.Errorf("%d reads, %d rereads: got %q and %q", c.reads, c.rereads, got, row)
 		}
 	}
 }
