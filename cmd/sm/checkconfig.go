@@ -50,6 +50,8 @@ $ sm check-config --print > ~/.config/sm/config.yaml
 					err,
 				)
 			}
+		} else if cfg.Operator.Waiting > 0 {
+			env.say("warning: operator.waiting: notices are only logged: set operator.notify")
 		}
 		if show {
 			return cfg.Print(env.Stdout)

@@ -56,7 +56,7 @@ func (s setting) show() string {
 func shown(v reflect.Value) string {
 	switch x := v.Interface().(type) {
 	case time.Duration:
-		return shortDuration(x)
+		return strings.NewReplacer("h0m0s", "h", "m0s", "m").Replace(x.String()) // 5m, not 5m0s
 	case string:
 		return plain.Quote(x)
 	}

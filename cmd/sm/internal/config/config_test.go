@@ -175,8 +175,10 @@ operator:
   compactions: false
   waiting: 2m
 messages:
-  warning: a {{.Percent}}
-  critical: b
+  warning: |-
+    a {{.Percent}}
+    storm: 1h0m0s
+  critical: 5m0s
   compacted: c
   storm: d
   no_data: e

@@ -3,10 +3,9 @@ package config
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"io"
-	"regexp"
 	"strings"
-	"time"
 
 	"go.yaml.in/yaml/v3"
 )
@@ -17,12 +16,14 @@ func (c *Config) Print(w io.Writer) error {
 	encoder := yaml.NewEncoder(&text)
 	encoder.SetIndent(2)
 	err := errors.Join(encoder.Encode(c), encoder.Close())
-	whole := regexp.MustCompile(`(?m)^( *[a-z_]+: [0-9hm]*?[hm])(0m)?0s$`) // 5m, not 5m0s
-	_, failed := w.Write(whole.ReplaceAll(text.Bytes(), []byte("$1")))
+	lines := text.String()
+	for _, s := range c.settings() {
+		if s.value.Type() == durationType {
+			_, name, _ := strings.Cut(s.path, ".")
+			key := "\n  " + name + ": " // texts are deeper
+			lines = strings.ReplaceAll(lines, key+fmt.Sprint(s.value), key+s.show())
+		}
+	}
+	_, failed := io.WriteString(w, lines)
 	return errors.Join(err, failed)
-}
-
-// shortDuration writes 5m, not 5m0s.
-func shortDuration(d time.Duration) string {
-	return strings.NewReplacer("h0m0s", "h", "m0s", "m").Replace(d.String())
 }
