@@ -5,9 +5,11 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"net"
 	"os"
 	"path/filepath"
 	"sync"
+	"syscall"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -74,14 +76,25 @@ func (env *environ) demoOptions(
 	dir string,
 ) (o observer.Options, err error) {
 	flags := cmd.Flags()
-	socket, err := cfg.ServerSocket(env.Env)
-	taken := err != nil || held(cfg, env.Env)
+	paths, nowhere := cfg.SocketPaths(env.Env)
+	socket, _ := cfg.ServerSocket(env.Env)
+	conn, err := api.Dial(paths)
+	_, foreign := errors.AsType[*api.ForeignError](err)
+	taken := nowhere != nil || foreign || err == nil
+	if err == nil {
+		conn.Close()
+	}
 	if taken && !flags.Changed("socket") {
 		socket = filepath.Join(dir, places.SocketName)
 	}
-	usual := *cfg
-	usual.Socket = ""
-	if (taken || held(&usual, env.Env)) && !flags.Changed("listen") {
+	for _, address := range cfg.Listen {
+		l, err := net.Listen("tcp", address)
+		taken = taken || errors.Is(err, syscall.EADDRINUSE)
+		if err == nil {
+			_ = l.Close() // nothing was accepted
+		}
+	}
+	if taken && !flags.Changed("listen") {
 		cfg.Listen = []string{"127.0.0.1:0"}
 	}
 	// The second listener is for scrapes from elsewhere, and the token for
@@ -118,21 +131,6 @@ func (env *environ) demoOptions(
 	o.Clients = clientTable(nil, cfg.Projects, []string{codex})
 	o.Alive = func(int, string) bool { return true }
 	return o, nil
-}
-
-// held reports whether an observer answers on one of the usual sockets.
-func held(cfg *config.Config, lookupEnv places.Env) bool {
-	paths, err := cfg.SocketPaths(lookupEnv)
-	if err != nil {
-		return true // there is no such place: a socket of our own it is
-	}
-	conn, err := api.Dial(paths)
-	if err != nil {
-		_, foreign := errors.AsType[*api.ForeignError](err)
-		return foreign
-	}
-	conn.Close()
-	return true
 }
 
 // missingDirs lists a folder and those above it that do not exist, the deepest first.

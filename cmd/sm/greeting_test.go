@@ -2,13 +2,16 @@ package main
 
 import (
 	"net"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/spf13/cobra"
 
 	"sm/alerts"
+	"sm/cmd/sm/internal/config"
 	"sm/observer"
 	"sm/transcript/follow"
 	"sm/transcript/transcripttest"
@@ -94,5 +97,22 @@ func TestRecent(t *testing.T) {
 		if got := b.String(); got != want {
 			t.Errorf("at %v: %q, want %q", at, got, want)
 		}
+	}
+}
+
+// TestDemoPort: where another program has the usual port, a demo takes a free one.
+func TestDemoPort(t *testing.T) {
+	t.Parallel()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	cfg := config.Default()
+	cfg.Listen = []string{l.Addr().String()}
+	env := testEnv(map[string]string{"HOME": t.TempDir()})
+	o, err := env.demoOptions(new(cobra.Command), cfg, t.TempDir())
+	if want := []string{"127.0.0.1:0"}; err != nil || !slices.Equal(o.Listen, want) {
+		t.Errorf("listens on %q, want %q, %v", o.Listen, want, err)
 	}
 }

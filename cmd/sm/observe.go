@@ -43,7 +43,7 @@ Watch the transcripts of this user's sessions until interrupted, and show the to
 
 With --demo it watches simulated agents instead, in a temporary directory that is removed at the end. It reads no real
 transcripts, keeps no state, types nothing, sends no notification and ignores hooks of real agents. It uses the usual
-socket; if another observer listens there, its own socket and free ports.
+socket and port, or its own socket and a free port where another program has them.
 
 $ sm observe
 $ sm observe --demo             # simulated agents, to look around
