@@ -62,8 +62,9 @@ install: build ## put sm, its completions and manual pages below PREFIX (~/.loca
 uninstall: ## remove what make install has put below PREFIX
 	@echo "the hooks and status line of sm install stay; sm uninstall, or later bin/sm uninstall, removes them"; \
 	to="$(DESTDIR)$(PREFIX)"; \
-	rm -f "$$to/bin/sm" "$$to/bin/sm-hook" "$$to/share/bash-completion/completions/sm" "$$to/share/zsh/site-functions/_sm" \
-		"$$to/share/fish/vendor_completions.d/sm.fish" "$$to/share/man/man1/sm.1" "$$to/share/man/man1/"sm-*.1; \
+	gone=$$(rm -fv "$$to/bin/sm" "$$to/bin/sm-hook" "$$to/share/bash-completion/completions/sm" "$$to/share/zsh/site-functions/_sm" \
+		"$$to/share/fish/vendor_completions.d/sm.fish" "$$to/share/man/man1/sm.1" "$$to/share/man/man1/"sm-*.1) || exit 1; \
+	if [ -z "$$gone" ]; then echo "nothing to remove below $$to"; exit; fi; \
 	for d in $(COMPLETIONS:%="$$to/share/%") "$$to/share/man/man1" "$$to/bin"; do \
 		(cd / && rmdir -p "$$d" 2>/dev/null) || true; done; \
 	echo "removed $$to/bin/sm, its completions and manual pages"
