@@ -24,7 +24,7 @@ func TestInstallNotes(t *testing.T) {
 			"sm: note: hooks: they call ~/src/sm/bin/sm, in the checkout ~/src/sm" + placeNote,
 		},
 		"/tmp/x/sm": {
-			want: "sm: note: hooks: they call ~/tmp/x/sm, in the temporary folder ~/tmp" + placeNote,
+			want: "sm: note: hooks: they call ~/tmp/x/sm, in ~/tmp" + placeNote,
 		},
 		"/off/sm": {
 			"/.claude/settings.json",

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"cmp"
 	"context"
-	"encoding/json"
 	"fmt"
 	"io"
 	"slices"
@@ -20,6 +19,7 @@ import (
 	"sm/dashboards/page"
 	"sm/dashboards/screen"
 	"sm/dashboards/top"
+	"sm/handoff/files"
 	"sm/observer/api"
 )
 
@@ -261,15 +261,13 @@ func writeLines[V any](w io.Writer, list []V) error {
 // writeJSON writes v on one line. Characters that control a terminal, or that do not
 // show, are escaped: DEL, C1 controls, and marks such as those of the direction of text.
 func writeJSON(w io.Writer, v any) error {
-	var text bytes.Buffer
-	e := json.NewEncoder(&text)
-	e.SetEscapeHTML(false)
-	if err := e.Encode(v); err != nil {
+	text, err := files.Encode(v, nil)
+	if err != nil {
 		return err
 	}
 	var line strings.Builder
-	for _, r := range text.String() {
-		if r == '\n' || !unicode.In(r, unicode.Cc, unicode.Cf) {
+	for _, r := range string(text) {
+		if !unicode.In(r, unicode.Cc, unicode.Cf) {
 			line.WriteRune(r)
 			continue
 		}
@@ -277,6 +275,6 @@ func writeJSON(w io.Writer, v any) error {
 			fmt.Fprintf(&line, `\u%04x`, unit)
 		}
 	}
-	_, err := io.WriteString(w, line.String())
+	_, err = fmt.Fprintln(w, line.String())
 	return err
 }

@@ -5,6 +5,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strings"
 )
 
@@ -54,7 +55,7 @@ func PassingPlace(program, tmp string) string {
 		case checkout != "":
 			return "the checkout " + checkout
 		case tmp != "" && strings.HasPrefix(path, filepath.Clean(tmp)+"/"):
-			return "the temporary folder " + filepath.Clean(tmp)
+			return filepath.Clean(tmp)
 		}
 	}
 	return ""
@@ -64,10 +65,8 @@ func PassingPlace(program, tmp string) string {
 func checkoutOf(dir string) string {
 	for _, folder := range []string{dir, filepath.Dir(dir)} {
 		text, _ := os.ReadFile(filepath.Join(folder, "go.mod"))
-		for line := range strings.Lines(string(text)) {
-			if strings.TrimSpace(line) == "module sm" {
-				return folder
-			}
+		if regexp.MustCompile(`(?m)^\s*module sm\s*$`).Match(text) {
+			return folder
 		}
 	}
 	return ""

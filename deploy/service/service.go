@@ -108,11 +108,11 @@ func Install(ctx context.Context, o Options) error {
 		return err
 	}
 	if o.System == "linux" {
-		switch err := o.noOtherObserver(ctx); {
-		case err != nil && o.DryRun:
+		if err := o.noOtherObserver(ctx); err != nil {
+			if !o.DryRun {
+				return err
+			}
 			o.print("note: %v", err)
-		case err != nil:
-			return err
 		}
 	}
 	commands := m.start

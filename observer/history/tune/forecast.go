@@ -36,8 +36,7 @@ func forecastsLeft() [4]int { return [...]int{10, 5, 3, 1} }
 func (f *forecaster) expect(engine *alerts.Engine, t *history.Timeline, i int) {
 	switch ev := &t.Events[i]; ev.Kind {
 	case alerts.EventTurnStart:
-		v := engine.Agent(ev.Agent)
-		f.turns = append(f.turns, v)
+		f.turns = append(f.turns, engine.Agent(ev.Agent))
 	case alerts.EventReset: // the turns before a rewind lead to no compaction
 		kept := 0
 		if i > 0 && t.Events[i-1].Kind == alerts.EventTurnStart {

@@ -41,23 +41,10 @@ func GlyphsOf(env places.Env) Glyphs {
 	}
 }
 
-// bar draws a part of a whole in at most so many characters. What is more than nothing shows.
-func (g Glyphs) bar(part, whole, width int) string {
-	if part <= 0 || whole <= 0 {
-		return ""
-	}
-	steps := len(g.parts) + 1
-	n := max(1, part*width*steps/whole)
-	s := strings.Repeat(g.full, n/steps)
-	if n%steps > 0 {
-		s += g.parts[n%steps-1]
-	}
-	return s
-}
-
-// histogram draws one line a bin.
+// histogram draws one line a bin. What is more than nothing shows.
 func (g Glyphs) histogram(unit string, list []report.Bin) string {
-	const width = 40
+	const width = 40 // of a bar
+	steps := len(g.parts) + 1
 	var b strings.Builder
 	names := make([]string, len(list))
 	longest := 0
@@ -71,8 +58,13 @@ func (g Glyphs) histogram(unit string, list []report.Bin) string {
 		most = max(most, x.Count)
 	}
 	for i, x := range list {
-		drawn := g.bar(x.Count, most, width)
-		if drawn != "" {
+		drawn := ""
+		if x.Count > 0 {
+			n := max(1, x.Count*width*steps/most)
+			drawn = strings.Repeat(g.full, n/steps)
+			if n%steps > 0 {
+				drawn += g.parts[n%steps-1]
+			}
 			drawn += " "
 		}
 		fmt.Fprintf(&b, "  %*s  %s%d\n", longest, names[i], drawn, x.Count)
