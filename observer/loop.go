@@ -94,7 +94,7 @@ func runFollower(ctx context.Context, a *App, cursors []transcript.Cursor) {
 			roots = append(roots, follow.Root{Path: dir, Format: c.Format})
 		}
 	}
-	err := follow.Run(ctx, follow.Options{
+	follow.Run(ctx, follow.Options{
 		Roots:     roots,
 		ActiveFor: fleet.ActiveFor,
 		Logger:    a.log.With("component", "follow"),
@@ -105,9 +105,6 @@ func runFollower(ctx context.Context, a *App, cursors []transcript.Cursor) {
 		Learn:     a.learnt,
 		Alive:     a.o.Alive,
 	}, cursors, a.changes)
-	if err != nil {
-		a.fail(err)
-	}
 }
 
 // releaseMemory gives back what reading and storing have left behind.

@@ -14,7 +14,6 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strings"
 	"sync"
 
 	"sm/transcript"
@@ -93,10 +92,7 @@ func (r *Folders) has(path string) bool {
 	defer r.mu.Unlock()
 	return slices.ContainsFunc(
 		slices.Concat(r.fixed, r.learnt),
-		func(dir string) bool {
-			rest, ok := strings.CutPrefix(path, dir)
-			return ok && (rest == "" || rest[0] == filepath.Separator)
-		},
+		func(dir string) bool { return follow.Within(dir, path) },
 	)
 }
 

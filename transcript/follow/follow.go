@@ -159,8 +159,8 @@ type follower struct {
 	took    time.Duration // by the last search of all folders but the first
 }
 
-// Run finds and follows until ctx ends, then returns nil after all its goroutines
-// have ended. from are the cursors of an earlier run: what they cover is not reported
+// Run finds and follows until ctx ends, and returns after all its goroutines have
+// ended. from are the cursors of an earlier run: what they cover is not reported
 // again, unless the file has changed before them. When all that existed at the start
 // has been reported, it sends a Change with CaughtUp. Run never closes out, and waits
 // for its receiver.
@@ -169,7 +169,7 @@ func Run(
 	o Options,
 	from []transcript.Cursor,
 	out chan<- transcript.Change,
-) error {
+) {
 	o.defaults()
 	ctx, cancel := context.WithCancel(ctx)
 	index := newIndex(newWatcher(o.NoInotify, o.Logger), o.Logger)
@@ -218,7 +218,6 @@ func Run(
 	workers.Wait()
 	f.lookers.tails.Wait()
 	index.watch.close()
-	return nil
 }
 
 // loop owns everything; it never waits for anyone but all at once.

@@ -99,9 +99,7 @@ func (r *rig) launch() {
 	ended := r.ended
 	go func() {
 		defer close(ended)
-		if err := Run(ctx, r.o, from, out); err != nil {
-			r.t.Error(err)
-		}
+		Run(ctx, r.o, from, out)
 	}()
 }
 

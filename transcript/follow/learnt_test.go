@@ -141,7 +141,7 @@ func TestLearn(t *testing.T) {
 		r.hold("and on", map[string]int64{at("-q", idB): 4})
 		for path := range r.files {
 			if strings.HasPrefix(filepath.Base(filepath.Dir(path)), "code") ||
-				within(outside, path) ||
+				Within(outside, path) ||
 				filepath.Base(filepath.Dir(path)) == "-link" {
 				t.Errorf("%s is followed", path)
 			}

@@ -49,7 +49,7 @@ func IsRoot(format *transcript.Format, dir string) (root string, ok bool) {
 		return "", false
 	}
 	for _, kernel := range []string{"/proc", "/sys", "/dev"} {
-		if within(kernel, real) && !within("/dev/shm", real) {
+		if Within(kernel, real) && !Within("/dev/shm", real) {
 			return "", false
 		}
 	}
@@ -57,8 +57,8 @@ func IsRoot(format *transcript.Format, dir string) (root string, ok bool) {
 	return real, err == nil && is.IsDir() && is.ours
 }
 
-// within reports whether a path is a folder or in it.
-func within(dir, path string) bool {
+// Within reports whether a path is a folder or in it.
+func Within(dir, path string) bool {
 	rest, ok := strings.CutPrefix(path, dir)
 	return ok &&
 		(rest == "" || rest[0] == filepath.Separator ||
@@ -105,7 +105,7 @@ func (l *rootList) add(root Root, learnt bool) (path string, fresh bool) {
 // one; for a path in none it has no formats.
 func (l rootList) of(path string) (in followed) {
 	for _, r := range l {
-		if !within(r.path, path) {
+		if !Within(r.path, path) {
 			continue
 		}
 		learnt := r.learnt && (in.formats == nil || in.learnt)

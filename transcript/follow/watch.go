@@ -82,9 +82,9 @@ func (w *watcher) forget(dir string) {
 	if !w.watched[dir] && !w.failed[dir] {
 		return
 	}
-	gone := func(path string, _ bool) bool { return within(dir, path) }
+	gone := func(path string, _ bool) bool { return Within(dir, path) }
 	for path := range w.watched {
-		if within(dir, path) {
+		if Within(dir, path) {
 			// A folder that has only moved is else watched under its old name. It may be gone.
 			_ = w.notify.Remove(path)
 		}
