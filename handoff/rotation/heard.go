@@ -32,8 +32,6 @@ func (in Heard) apply(m *Machine) {
 	}
 	s := m.agent(r.Agent)
 	s.Path = r.Read
-	s.Document = r.Document
-	s.Channel = r.Channel
 	s.At = in.At
 	s.Session = r.Next
 	s.Judged = false

@@ -145,11 +145,11 @@ func (r *Rotation) Auto() bool { return r.Path == "" }
 type AgentRecord struct {
 	Agent string
 	// Of the last confirmed handoff:
-	Path, Document, Channel string
-	At                      time.Time
-	Session                 string // the session that it began
-	Judged                  bool   // the first context size of Session was checked
-	Futile                  bool   // that was above the warning
+	Path    string
+	At      time.Time
+	Session string // the session that it began
+	Judged  bool   // the first context size of Session was checked
+	Futile  bool   // that was above the warning
 	// Executed are the times of the rotations that count for the breaker, oldest first.
 	Executed []time.Time
 }

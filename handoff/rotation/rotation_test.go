@@ -193,8 +193,8 @@ func input(m *Machine, now time.Time, line string) string {
 		if r.Agent == "" {
 			return ""
 		}
-		return fmt.Sprintf("%s %s %s %s at %v, executed %v",
-			r.Path, r.Document, r.Channel, r.Session, since(r.At), since(r.Executed[0]))
+		return fmt.Sprintf("%s %s at %v, executed %v",
+			r.Path, r.Session, since(r.At), since(r.Executed[0]))
 	case "counters":
 		var list []string
 		counters := m.Counters()
