@@ -29,27 +29,43 @@ func Read(path string, limit int64) ([]byte, error) {
 	damaged := func(why string) ([]byte, error) {
 		return nil, fmt.Errorf("%s: %w: %s", path, ErrDamaged, why)
 	}
-	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NOFOLLOW|syscall.O_NONBLOCK, 0)
+	f, info, err := OpenRegular(path, syscall.O_NOFOLLOW)
 	switch {
-	case errors.Is(err, syscall.ELOOP) || errors.Is(err, syscall.ENXIO): // a link, a socket
+	case errors.Is(err, errIrregular),
+		errors.Is(err, syscall.ELOOP) || errors.Is(err, syscall.ENXIO): // a link, a socket
 		return damaged("it is not a regular file")
 	case err != nil:
 		return nil, err
 	}
 	defer f.Close()
 
-	info, err := f.Stat()
 	switch {
-	case err != nil:
-		return nil, err
-	case !info.Mode().IsRegular():
-		return damaged("it is not a regular file")
 	case !Own(info):
 		return damaged("it belongs to another user")
 	case info.Size() > limit:
 		return damaged(fmt.Sprintf("it is larger than %d bytes", limit))
 	}
 	return io.ReadAll(io.LimitReader(f, limit+1))
+}
+
+var errIrregular = errors.New("not a regular file")
+
+// OpenRegular opens a regular file for reading, with further flags of open(2). It waits for no
+// pipe.
+func OpenRegular(path string, flags int) (f *os.File, info fs.FileInfo, err error) {
+	f, err = os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK|flags, 0)
+	if err != nil {
+		return nil, nil, err
+	}
+	info, err = f.Stat()
+	if err == nil && !info.Mode().IsRegular() {
+		err = errIrregular
+	}
+	if err != nil {
+		f.Close()
+		return nil, nil, err
+	}
+	return f, info, nil
 }
 
 // OpenPrivate opens a directory as PrivateDir makes it. Names in it are those of what was

@@ -4,15 +4,14 @@ import (
 	"bufio"
 	"bytes"
 	"cmp"
-	"errors"
 	"fmt"
 	"io"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
-	"syscall"
 
+	"sm/handoff/files"
 	"sm/transcript"
 )
 
@@ -52,17 +51,9 @@ func ReadEnd(path string, format *transcript.Format, depth int64) (*Curve, error
 // Open opens a transcript and returns its size in bytes. The file may have been
 // replaced by anything: opening does not block, and only regular files are accepted.
 func Open(path string) (f *os.File, size int64, err error) {
-	f, err = os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	f, info, err := files.OpenRegular(path, 0)
 	if err != nil {
-		return nil, 0, fmt.Errorf("open transcript: %w", err)
-	}
-	info, err := f.Stat()
-	if err == nil && !info.Mode().IsRegular() {
-		err = errors.New("not a regular file")
-	}
-	if err != nil {
-		_ = f.Close() // it was only read
-		return nil, 0, fmt.Errorf("read transcript %s: %w", filepath.Base(path), err)
+		return nil, 0, fmt.Errorf("open transcript %s: %w", filepath.Base(path), files.Plain(err))
 	}
 	return f, info.Size(), nil
 }

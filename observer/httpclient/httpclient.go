@@ -14,13 +14,11 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"net/http"
-	"os"
 	"path/filepath"
 	"regexp"
+	"sm/handoff/files"
 	"strings"
-	"syscall"
 
 	"github.com/prometheus/common/config"
 )
@@ -63,31 +61,16 @@ const maxFileBytes = 1 << 20
 // ReadFile reads a regular file of at most 1 MiB without waiting for a writer, as
 // opening a FIFO does. Errors do not contain the name.
 func ReadFile(path string) ([]byte, error) {
-	text, err := readRegular(path)
-	if failed, ok := errors.AsType[*fs.PathError](err); ok {
-		err = failed.Err
-	}
-	return text, err
-}
-
-func readRegular(path string) ([]byte, error) {
-	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	f, _, err := files.OpenRegular(path, 0)
 	if err != nil {
-		return nil, err
+		return nil, files.Plain(err)
 	}
 	defer f.Close()
-	info, err := f.Stat()
-	if err != nil {
-		return nil, err
-	}
-	if !info.Mode().IsRegular() {
-		return nil, errors.New("not a regular file")
-	}
 	text, err := io.ReadAll(io.LimitReader(f, maxFileBytes+1))
 	if len(text) > maxFileBytes {
 		return nil, errors.New("larger than 1 MiB")
 	}
-	return text, err
+	return text, files.Plain(err)
 }
 
 // Shown is an address as errors may name it: without the part before an @,

@@ -2,13 +2,12 @@ package caller
 
 import (
 	"io"
-	"os"
 	"path/filepath"
 	"runtime"
 	"slices"
 	"strings"
-	"syscall"
 
+	"sm/handoff/files"
 	"sm/transcript/claude/hook"
 )
 
@@ -18,18 +17,18 @@ const maxFile = 1 << 20
 // autoCompact reads the client's settings for automatic compaction: its
 // environment, then the user's settings, and the machine's last.
 func (by *Caller) autoCompact(project string) (a hook.AutoCompact) {
-	var files []string
+	var paths []string
 	if path, err := by.ClaudeSettings(); err == nil {
-		files = append(files, path)
+		paths = append(paths, path)
 	}
 	if filepath.IsAbs(project) {
-		files = append(
-			files,
+		paths = append(
+			paths,
 			filepath.Join(project, ".claude", "settings.json"),
 			filepath.Join(project, ".claude", "settings.local.json"),
 		)
 	}
-	for _, path := range append(files, ManagedSettings()) {
+	for _, path := range append(paths, ManagedSettings()) {
 		a.AddSettings(readFile(path))
 	}
 	hook.SetVariable(&a.Window, by.Get("CLAUDE_CODE_AUTO_COMPACT_WINDOW"))
@@ -51,13 +50,12 @@ func isOn(value string) bool {
 // readFile is nil for what is no file, too large or not to be read: a hook
 // must not wait for a pipe.
 func readFile(path string) []byte {
-	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	f, info, err := files.OpenRegular(path, 0)
 	if err != nil {
 		return nil
 	}
 	defer f.Close()
-	info, err := f.Stat()
-	if err != nil || !info.Mode().IsRegular() || info.Size() > maxFile {
+	if info.Size() > maxFile {
 		return nil
 	}
 	data, _ := io.ReadAll(io.LimitReader(f, maxFile)) // JSON that is cut is none
