@@ -131,25 +131,17 @@ func Plain(text string) bool {
 
 // data returns what every notice about an agent can show.
 func (a *AgentState) data() Data {
-	d := Data{Name: a.title(), Trigger: transcript.Unknown.String()}
+	d := Data{
+		// A notice may be typed into a pane.
+		Name:    wording.Reduce(cmp.Or(strings.TrimSpace(a.Name), a.Agent), "._-"),
+		Trigger: transcript.Unknown.String(),
+	}
 	if r, ok := a.current(); ok {
 		d.Percent = r.window().Percent(r.Tokens)
 		d.Tokens = thousands(r.Tokens)
 		d.Window = thousands(r.Window)
 	}
 	return d
-}
-
-// title returns the name of the agent reduced to letters, digits, dots,
-// underscores and hyphens, because a notice may be typed into a pane.
-func (a *AgentState) title() string {
-	name := cmp.Or(strings.TrimSpace(a.Name), a.Agent)
-	return strings.Map(func(r rune) rune {
-		if unicode.IsLetter(r) || unicode.IsDigit(r) || r == '.' || r == '_' || r == '-' {
-			return r
-		}
-		return '_'
-	}, name)
 }
 
 // thousands formats n with separators, and 0 as "".

@@ -17,7 +17,7 @@ func TestDefaultTextsAreNothingToAShell(t *testing.T) {
 	} {
 		a := &AgentState{Agent: "an agent; id", Name: name}
 		d := Data{
-			Name:      a.title(),
+			Name:      a.data().Name,
 			Percent:   66,
 			Tokens:    thousands(132_000),
 			Window:    thousands(200_000),

@@ -10,11 +10,10 @@ import (
 	"iter"
 	"maps"
 	"slices"
-	"strings"
-	"unicode"
 
 	"sm/observer/fleet"
 	"sm/transcript"
+	"sm/transcript/wording"
 )
 
 const (
@@ -58,11 +57,6 @@ func Names(agent *fleet.View, all iter.Seq[fleet.View]) []string {
 // plainName is a file's name reduced to letters, digits, dots, slashes,
 // underscores and hyphens. A long one keeps its end.
 func plainName(name string) string {
-	r := []rune(strings.Map(func(r rune) rune {
-		if unicode.IsLetter(r) || unicode.IsDigit(r) || strings.ContainsRune("._-/", r) {
-			return r
-		}
-		return '_'
-	}, name))
+	r := []rune(wording.Reduce(name, "._-/"))
 	return string(r[max(0, len(r)-maxLength):])
 }

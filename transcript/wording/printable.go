@@ -1,10 +1,23 @@
 package wording
 
-import "unicode"
+import (
+	"strings"
+	"unicode"
+)
 
 // Printable reports whether a character is a space or a visible letter, mark, number,
 // punctuation or symbol.
 func Printable(r rune) bool {
 	return unicode.IsPrint(r) &&
 		!unicode.In(r, unicode.Variation_Selector, unicode.Other_Default_Ignorable_Code_Point)
+}
+
+// Reduce replaces all but letters, digits and the other characters by underscores.
+func Reduce(text, others string) string {
+	return strings.Map(func(r rune) rune {
+		if unicode.IsLetter(r) || unicode.IsDigit(r) || strings.ContainsRune(others, r) {
+			return r
+		}
+		return '_'
+	}, text)
 }
