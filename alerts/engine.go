@@ -219,16 +219,6 @@ func (e *Engine) Rename(from, to string) bool {
 	return true
 }
 
-// state returns the state without agents.
-func (e *Engine) state() State {
-	return State{
-		Now:       e.now,
-		Learned:   e.Learned(),
-		Counters:  e.counters,
-		Reminders: e.Reminders(""),
-	}
-}
-
 // Take calls put with a copy of each agent that has changed since the last Take, in the
 // order of the ids, nil for one that was forgotten. It returns whether agents or reminders
 // have changed, and then the state without agents.
@@ -240,7 +230,12 @@ func (e *Engine) Take(put func(id string, a *AgentState)) (rest State, changed b
 	}
 	clear(e.changed)
 	if changed {
-		rest = e.state()
+		rest = State{
+			Now:       e.now,
+			Learned:   e.Learned(),
+			Counters:  e.counters,
+			Reminders: e.Reminders(""),
+		}
 	}
 	return rest, changed
 }
@@ -322,7 +317,7 @@ func (e *Engine) present(a *AgentState, t Instant) bool {
 func (e *Engine) Counters() Counters { return e.counters }
 
 // IDs returns the ids of all agents.
-func (e *Engine) IDs() []string { return e.where(func(*AgentState) bool { return true }) }
+func (e *Engine) IDs() []string { return slices.Sorted(maps.Keys(e.agents)) }
 
 // AtWork returns the agents whose clients run.
 func (e *Engine) AtWork() []string { return e.where(func(a *AgentState) bool { return a.Active }) }

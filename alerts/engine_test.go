@@ -114,7 +114,12 @@ func TestModesAndNames(t *testing.T) {
 
 // Snapshot returns the whole state.
 func (e *Engine) Snapshot() State {
-	s := e.state()
+	s := State{
+		Now:       e.now,
+		Learned:   e.Learned(),
+		Counters:  e.counters,
+		Reminders: e.Reminders(""),
+	}
 	for _, a := range e.sorted() {
 		s.Agents = append(s.Agents, a.clone())
 	}

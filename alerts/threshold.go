@@ -97,22 +97,15 @@ func (e *Engine) seen(id string, r Reading) sizes {
 		CompactsAt: r.CompactsAt,
 	}
 	for _, c.Agent = range [...]string{id, ""} {
-		if seen := e.typical(c); seen.median > 0 {
-			return seen
+		n := len(e.learned[c])
+		if n < sizesNeeded {
+			continue
 		}
+		all := append(make([]int64, 0, sizesKept), e.learned[c]...) // on the stack
+		slices.Sort(all)
+		return sizes{median: (all[(n-1)/2] + all[n/2]) / 2, early: all[(n-1)/5]}
 	}
 	return sizes{}
-}
-
-// typical returns the sizes of clients that have compacted often enough.
-func (e *Engine) typical(c Clients) sizes {
-	n := len(e.learned[c])
-	if n < sizesNeeded {
-		return sizes{}
-	}
-	all := append(make([]int64, 0, sizesKept), e.learned[c]...) // on the stack
-	slices.Sort(all)
-	return sizes{median: (all[(n-1)/2] + all[n/2]) / 2, early: all[(n-1)/5]}
 }
 
 // Learned returns the sizes at which clients have compacted, in a fixed order.

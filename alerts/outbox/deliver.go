@@ -70,7 +70,8 @@ func (q *Queue) best(
 // typed, and cut off before its Enter, is still at the prompt, where it blocks
 // all others until it is typed again. Several of them take turns.
 func (m *Message) ahead(older *Message, by Carrier) bool {
-	typed, other := m.typed(), older.typed()
+	typed := m.typed()
+	other := older.typed()
 	switch {
 	case by != Tmux || !typed && !other:
 		return m.Mode > older.Mode
