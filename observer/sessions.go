@@ -148,7 +148,8 @@ func (a *App) getSession(w http.ResponseWriter, r *http.Request) error {
 	err := a.ask(r.Context(), func(c *core) error {
 		v, err := c.fleet.View(r.PathValue("id"), now)
 		if err == nil {
-			answer, latest = c.session(&v), c.fleet.Subagents(v.Agent.ID)
+			answer = c.session(&v)
+			latest = c.fleet.Subagents(v.Agent.ID)
 		}
 		return err
 	})

@@ -56,6 +56,17 @@ const (
 // made neither by hand nor while the conversation was idle.
 func (t Trigger) Forced() bool { return t == Auto || t == Unknown }
 
+// TriggerOf is the trigger that a client's word names.
+func TriggerOf(word string) Trigger {
+	switch word {
+	case "auto":
+		return Auto
+	case "manual":
+		return Manual
+	}
+	return Unknown
+}
+
 // TriggerCounts counts compactions by Trigger.
 type TriggerCounts [triggers]int
 

@@ -20,13 +20,9 @@ type Reading struct {
 	// Cleared is how many tokens of old tool results were left out of the request, by the
 	// client or by the API (message.context_management), as the client reckons. They are
 	// no part of the context, but the client's automatic compaction goes by the size with
-	// them: see [Reading.Decision].
+	// them.
 	Cleared int64
 }
-
-// Decision is the size in tokens that the client compares with its compaction threshold:
-// that of the context, and what was cleared from it.
-func (r Reading) Decision() int64 { return r.Tokens + r.Cleared }
 
 // Session is what the lines of one transcript add up to. It is a plain value:
 // copies share nothing.
@@ -101,18 +97,15 @@ func (s *Session) Add(older *Session) {
 	s.Sums.Add(&older.Sums)
 	s.Stamp(older.Started)
 	s.Stamp(older.Active)
-	s.Model, s.Version, s.CWD = cmp.Or(s.Model, older.Model), cmp.Or(
-		s.Version,
-		older.Version,
-	), cmp.Or(s.CWD, older.CWD)
+	s.Model = cmp.Or(s.Model, older.Model)
+	s.Version = cmp.Or(s.Version, older.Version)
+	s.CWD = cmp.Or(s.CWD, older.CWD)
 	s.Bytes += older.Bytes
 	s.Lines += older.Lines
 	s.Bad += older.Bad
 	p := s.Details()
-	p.Parent, p.Window = cmp.Or(p.Parent, older.Details().Parent), cmp.Or(
-		p.Window,
-		older.Details().Window,
-	)
+	p.Parent = cmp.Or(p.Parent, older.Details().Parent)
+	p.Window = cmp.Or(p.Window, older.Details().Window)
 	s.SetParticulars(p)
 }
 

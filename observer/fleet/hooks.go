@@ -88,14 +88,14 @@ func (f *Fleet) hookEvent(a *agent, p *hook.Payload, at transcript.Instant) {
 		ev.Kind = alerts.EventTurnStart
 	case hook.PreCompact:
 		ev.Kind = alerts.EventCompacting
-		ev.Trigger = triggerOf(p.Trigger)
+		ev.Trigger = transcript.TriggerOf(p.Trigger)
 		if ev.Trigger == transcript.Auto && f.BetweenTurns(ev.Agent) {
 			ev.Trigger = transcript.Idle
 		}
 	case hook.PostCompact:
 		ev.Kind = alerts.EventCompacted
 		ev.Sign = alerts.SignPostCompact
-		ev.Trigger = triggerOf(p.Trigger)
+		ev.Trigger = transcript.TriggerOf(p.Trigger)
 	case hook.SessionStart:
 		if p.Source != "compact" || !f.options.Clients.Named(p.SM.Client).CompactStarts {
 			return
@@ -115,16 +115,6 @@ func (f *Fleet) BetweenTurns(agent string) bool {
 	a := f.orSession(agent)
 	t := f.sessionOf(a)
 	return f.agents[a.ID] != nil && t.Turns > 0 && !t.InTurn && a.prompted <= t.Active
-}
-
-func triggerOf(s string) transcript.Trigger {
-	switch s {
-	case "auto":
-		return transcript.Auto
-	case "manual":
-		return transcript.Manual
-	}
-	return transcript.Unknown
 }
 
 // Status takes in a report of the status line.
@@ -179,7 +169,8 @@ func (f *Fleet) Usage(
 		f.sample(a, posted(u, f.windowOf(a, f.sessionOf(a)).Tokens, now))
 		return n, a.ID, nil
 	case "compaction":
-		ev.Kind, ev.Trigger = alerts.EventCompacting, triggerOf(u.Trigger)
+		ev.Kind = alerts.EventCompacting
+		ev.Trigger = transcript.TriggerOf(u.Trigger)
 	case "compaction_complete":
 		ev.Kind = alerts.EventCompacted
 		ev.Sign = alerts.SignComplete

@@ -24,7 +24,8 @@ func Message(m outbox.Message) api.Message {
 		EndedAt:   timeOrNil(m.Ended),
 	}
 	if m.Notice() {
-		out.Key, out.Kind = m.Key.String(), m.Key.Kind.String()
+		out.Key = m.Key.String()
+		out.Kind = m.Key.Kind.String()
 	}
 	if m.Offers > 0 {
 		out.Via = m.Via.String()

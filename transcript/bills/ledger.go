@@ -216,7 +216,8 @@ func (a *account) brought(c *call, tokens int64) {
 
 // reread adds what a file brought that was read again.
 func reread(b *transcript.Bill, w transcript.Work) {
-	b.Bytes, b.Tokens = b.Bytes+w.Bytes, b.Tokens+w.Tokens
+	b.Bytes += w.Bytes
+	b.Tokens += w.Tokens
 	i := slices.IndexFunc(b.Files, func(f transcript.Reread) bool { return f.Key == w.Key })
 	if i < 0 {
 		if len(b.Files) == transcript.BillFiles {
@@ -317,7 +318,8 @@ func (l *Ledger) Take(compactions []transcript.Event) ([]transcript.Bill, transc
 		}
 		a.changed = false
 		b := a.bill
-		b.Files, b.Work = slices.Clone(b.Files), slices.Clone(b.Work)
+		b.Files = slices.Clone(b.Files)
+		b.Work = slices.Clone(b.Work)
 		if b.Kind == transcript.BilledCompaction {
 			c := &compactions[a.ordinal]
 			b.Key = c.Key

@@ -50,7 +50,7 @@ func BenchmarkScan(b *testing.B) {
 			b.ReportAllocs()
 			var e transcript.Entry
 			for b.Loop() {
-				if Scan(line, &e) != nil {
+				if scan(line, &e) != nil {
 					b.Fatal("no record")
 				}
 			}
@@ -93,7 +93,7 @@ func TestCallsTakeNoMemory(t *testing.T) {
 	var e transcript.Entry
 	if n := testing.AllocsPerRun(10, func() {
 		for _, line := range lines {
-			if Scan(line, &e) != nil || len(e.Calls) != 1 {
+			if scan(line, &e) != nil || len(e.Calls) != 1 {
 				t.Fatal("no call")
 			}
 		}

@@ -203,7 +203,7 @@ func naiveBills(t *testing.T, lines []byte) (list [][4]int) {
 	replies := map[transcript.Key]bool{}
 	for line := range bytes.Lines(lines) {
 		var e transcript.Entry
-		noErrors(t, Scan(line, &e))
+		noErrors(t, scan(line, &e))
 		if seen[e.UUID] && e.UUID != 0 {
 			continue
 		}

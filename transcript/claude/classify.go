@@ -38,7 +38,10 @@ const cleared = "<command-name>/clear</command-name>"
 // classify sets the kind of the record, once all of its fields are known.
 func (r *record) classify(w *walker, line []byte, e *transcript.Entry) {
 	e.Side = r.sidechain
-	e.CWD, e.Version, e.SessionID, e.Branch = w.Decode(r.cwd), w.Decode(r.version), w.Decode(r.session), w.Decode(r.branch)
+	e.CWD = w.Decode(r.cwd)
+	e.Version = w.Decode(r.version)
+	e.SessionID = w.Decode(r.session)
+	e.Branch = w.Decode(r.branch)
 	kind := w.Decode(r.kind)
 	e.Calls = ownCalls(kind, e.Calls)
 	switch string(kind) {
@@ -66,7 +69,8 @@ func (r *record) classify(w *walker, line []byte, e *transcript.Entry) {
 	case "user":
 		r.user(w, line, e)
 	case "summary":
-		e.Kind, e.Parent = transcript.KindTitle, w.key(r.leaf)
+		e.Kind = transcript.KindTitle
+		e.Parent = w.key(r.leaf)
 		e.Title = w.Decode(r.summed)
 		e.Titled = transcript.TitleSummary
 	case "custom-title":
@@ -77,7 +81,8 @@ func (r *record) classify(w *walker, line []byte, e *transcript.Entry) {
 		e.Titled = transcript.TitleGenerated
 	case "attachment":
 		if string(w.Decode(r.attachment)) == "hook_additional_context" {
-			e.Kind, e.Text = transcript.KindHeard, wording.Clip(heard(r.said.Bytes(line)))
+			e.Kind = transcript.KindHeard
+			e.Text = wording.Clip(heard(r.said.Bytes(line)))
 		}
 	case "last-prompt":
 		if r.explicit && string(w.Decode(r.leaf)) == noLeaf {
@@ -86,7 +91,8 @@ func (r *record) classify(w *walker, line []byte, e *transcript.Entry) {
 	case "queue-operation":
 		if s := unwrap(w.Decode(r.queued)); wording.IsOurs(s) &&
 			string(w.Decode(r.operation)) == "enqueue" {
-			e.Kind, e.Text = transcript.KindHeard, wording.Clip(s)
+			e.Kind = transcript.KindHeard
+			e.Text = wording.Clip(s)
 		}
 	case "continued-in":
 		if id := w.Decode(r.continued); len(id) == uuidLength {
@@ -106,16 +112,21 @@ func (r *record) classify(w *walker, line []byte, e *transcript.Entry) {
 		w.unknown.Add(transcript.UnknownRecord, kind)
 	}
 	if e.Kind != transcript.KindOther {
-		e.UUID, e.Origin = w.key(r.uuid), w.key(r.origin)
+		e.UUID = w.key(r.uuid)
+		e.Origin = w.key(r.origin)
 	}
 }
 
 func (r *record) reading(w *walker, e *transcript.Entry) {
 	e.Model = w.Decode(r.model)
 	if r.usage.context > 0 && !r.apiError && string(e.Model) != synthetic {
-		e.Kind, e.Message, e.Usage, e.Context = transcript.KindReading, w.key(r.id), r.usage.total, r.usage.context
+		e.Kind = transcript.KindReading
+		e.Message = w.key(r.id)
+		e.Usage = r.usage.total
+		e.Context = r.usage.context
 		e.Parent = w.key(r.parent)
-		e.Cleared, e.Partial = r.clearing.tokens(), !r.clearing.reported && r.stop.None()
+		e.Cleared = r.clearing.tokens()
+		e.Partial = !r.clearing.reported && r.stop.None()
 	}
 }
 
@@ -129,14 +140,7 @@ func (r *record) boundary(w *walker, e *transcript.Entry) {
 	if !r.precomputed { // else it is the time to swap in the summary
 		e.Duration = time.Duration(r.duration) * time.Millisecond
 	}
-	switch string(w.Decode(r.trigger)) {
-	case "auto":
-		e.Trigger = transcript.Auto
-	case "manual":
-		e.Trigger = transcript.Manual
-	default:
-		e.Trigger = transcript.Unknown
-	}
+	e.Trigger = transcript.TriggerOf(string(w.Decode(r.trigger)))
 }
 
 // isIdleNotice reports whether content is the notice that a client since 2.1.299

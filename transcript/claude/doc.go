@@ -3,7 +3,7 @@
 // versions.
 //
 // It turns bytes into values and does nothing else: no files, no clock, no
-// goroutines, standard library only. [Scan] finds the few fields of one line
+// goroutines, standard library only. A scanner finds the few fields of one line
 // that matter and checks that the line is JSON; a [Fold] adds lines up to one
 // session; [WindowOf] returns the size of the context window of a model, and
 // [AutoCompact] at which size a client compacts by itself.

@@ -106,7 +106,7 @@ func (f *Fold) Facts() transcript.Facts {
 }
 
 // Line scans one line, without its newline, and adds it; n is its length with the
-// newline. It returns what Scan and Add return.
+// newline. err is why the line holds no record; for fresh see Add.
 func (f *Fold) Line(line []byte, n int, e *transcript.Entry) (fresh bool, err error) {
 	f.walker.Begin(line)
 	err = f.walker.scan(line, e)
@@ -304,12 +304,13 @@ func dearer(u, v transcript.Usage) bool {
 // or only the beginning of one. It copies the fold, which is slow.
 func (f *Fold) Peek(line []byte) (s transcript.Session, ok bool) {
 	var e transcript.Entry
-	if Scan(line, &e) != nil {
-		return f.Session, false
-	}
 	g := *f
 	g.bills = nil
 	g.walker.unknown = nil
+	g.walker.Begin(line)
+	if g.walker.scan(line, &e) != nil {
+		return f.Session, false
+	}
 	g.Tally = f.Tally.Copy()
 	g.seen = maps.Clone(f.seen)
 	g.costs = maps.Clone(f.costs)

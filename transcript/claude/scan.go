@@ -54,17 +54,11 @@ type usage struct {
 	context int64            // of its last call, when it made several
 }
 
-// Scan reads one line of a transcript, without its newline, into e. It returns
+// scan reads one line of a transcript, without its newline, into e. It returns
 // [jsonwalk.ErrBlank] or [jsonwalk.ErrNotJSON] for lines that hold no record; e is then empty.
 // A line is valid where encoding/json takes it as valid, and of repeated keys the last one
 // counts, as there; but keys are matched to the letter, and a field of the wrong
 // type is as if absent.
-func Scan(line []byte, e *transcript.Entry) error {
-	var w walker
-	w.Begin(line)
-	return w.scan(line, e)
-}
-
 func (w *walker) scan(line []byte, e *transcript.Entry) error {
 	*e = transcript.Entry{Calls: e.Calls[:0]}
 	var r record

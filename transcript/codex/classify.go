@@ -130,7 +130,8 @@ func (p *payload) hookText(w *walker, line []byte, r *record) {
 		}
 	}
 	if len(own) > 0 {
-		r.kind, r.text = heard, jsonwalk.Lines(own)
+		r.kind = heard
+		r.text = jsonwalk.Lines(own)
 	}
 }
 

@@ -96,11 +96,12 @@ func (f *Fold) Take() transcript.News {
 // Peek returns the session after one line more.
 func (f *Fold) Peek(line []byte) (s transcript.Session, ok bool) {
 	g := *f
-	if scan(line, &g.record) != nil {
-		return f.Session, false
-	}
 	g.bills = nil
 	g.walker.unknown = nil
+	g.walker.Begin(line)
+	if g.walker.scan(line, &g.record) != nil {
+		return f.Session, false
+	}
 	g.Tally = f.Tally.Copy()
 	g.thread = slices.Clone(f.thread)
 	g.model = slices.Clone(f.model)
@@ -172,14 +173,16 @@ func (f *Fold) take(r *record, e *transcript.Entry) (fresh bool) {
 	case prompt:
 		return f.prompted(r, e)
 	case heard:
-		e.Kind, e.Text = transcript.KindHeard, wording.Clip(r.text)
+		e.Kind = transcript.KindHeard
+		e.Text = wording.Clip(r.text)
 		return true
 	case ended:
 		f.decide(transcript.Manual)
 		f.turn.open = false
 		s.InTurn = false
-		if e.Kind, e.UUID = transcript.KindTurnEnd, r.turnKey(f.key, 2); r.overflow &&
-			!s.Blank {
+		e.Kind = transcript.KindTurnEnd
+		e.UUID = r.turnKey(f.key, 2)
+		if r.overflow && !s.Blank {
 			f.blank(s.Details().Window)
 		}
 		return true
@@ -211,7 +214,8 @@ func (f *Fold) begin(r *record, e *transcript.Entry) (fresh bool) {
 	f.begun = true
 	f.start = r.start
 	if len(r.id) > 0 {
-		f.thread, f.key = append(f.thread[:0], r.id...), transcript.KeyOf(r.id)
+		f.thread = append(f.thread[:0], r.id...)
+		f.key = transcript.KeyOf(r.id)
 	}
 	s.ID = string(f.thread)
 	p := s.Details()
@@ -265,7 +269,8 @@ func (f *Fold) started(r *record, e *transcript.Entry) (fresh bool) {
 	f.sized(r.window)
 	if r.attributed {
 		s.Turns++
-		e.Kind, e.UUID = transcript.KindTurnStart, r.turnKey(f.key, 1)
+		e.Kind = transcript.KindTurnStart
+		e.UUID = r.turnKey(f.key, 1)
 	}
 	return r.attributed
 }
@@ -291,7 +296,8 @@ func (f *Fold) prompted(r *record, e *transcript.Entry) (fresh bool) {
 	switch {
 	case begins:
 		f.Session.Turns++
-		e.Kind, e.UUID = transcript.KindTurnStart, r.turnKey(f.key, 1)
+		e.Kind = transcript.KindTurnStart
+		e.UUID = r.turnKey(f.key, 1)
 	case e.Text != "":
 		e.Kind = transcript.KindHeard
 	}
@@ -301,7 +307,10 @@ func (f *Fold) prompted(r *record, e *transcript.Entry) (fresh bool) {
 // rewound records that the conversation was rewound. No record contains how far, so
 // all delivered texts stay delivered.
 func (f *Fold) rewound(e *transcript.Entry) {
-	e.Kind, e.Rewound, e.Left, e.Until = transcript.KindRewind, true, e.At, e.At
+	e.Kind = transcript.KindRewind
+	e.Rewound = true
+	e.Left = e.At
+	e.Until = e.At
 	if tokens, known := f.Session.Context(); known {
 		e.Context = tokens
 	}

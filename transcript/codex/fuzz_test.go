@@ -215,3 +215,10 @@ func TestSoakScanMutations(t *testing.T) {
 		t.Errorf("%d lines from seed %d, only %d of them records", n, seed, valid)
 	}
 }
+
+// scan reads one line with a walker of its own.
+func scan(line []byte, r *record) error {
+	var w walker
+	w.Begin(line)
+	return w.scan(line, r)
+}

@@ -115,12 +115,6 @@ type walker struct {
 // valid where encoding/json takes it as valid, and of repeated members the last
 // one counts, as there; but names are matched to the letter, and a member of
 // the wrong type is as if absent.
-func scan(line []byte, r *record) error {
-	var w walker
-	w.Begin(line)
-	return w.scan(line, r)
-}
-
 func (w *walker) scan(line []byte, r *record) error {
 	*r = record{ordinal: -1}
 	var kind jsonwalk.Text

@@ -75,7 +75,10 @@ func (w *Walker) Raw(t Text) []byte {
 	return w.b[t.From:t.To:t.To]
 }
 
-func (w *Walker) fail() { w.bad, w.i = true, len(w.b) }
+func (w *Walker) fail() {
+	w.bad = true
+	w.i = len(w.b)
+}
 
 func (w *Walker) stop() bool {
 	w.fail()

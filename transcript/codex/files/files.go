@@ -36,9 +36,9 @@ func Thread(path string) (id string, ok bool) {
 	if !ok || len(name) < dateLength+UUIDLength || name[dateLength-1] != '-' {
 		return "", false
 	}
-	name, rest := name[dateLength:dateLength+UUIDLength], name[dateLength+UUIDLength:]
-	if rest != "" && rest[0] != '_' {
+	id = name[dateLength : dateLength+UUIDLength]
+	if rest := name[dateLength+UUIDLength:]; rest != "" && rest[0] != '_' {
 		return "", false
 	}
-	return name, true
+	return id, true
 }

@@ -16,7 +16,8 @@ const MaxBytes = 9500
 // bound to how often, so who answers has to. A text that is too long is cut.
 func Encode(a hook.Answer) []byte {
 	if a.Event != hook.Stop {
-		a.Deny, a.Context = clip(a.Deny), clip(a.Context)
+		a.Deny = clip(a.Deny)
+		a.Context = clip(a.Context)
 		return a.Encode() // which cuts no further: no character is shorter than a byte
 	}
 	if strings.TrimSpace(a.Context) == "" { // the client refuses a decision without a reason
