@@ -294,10 +294,9 @@ func (f *Fleet) Idle(agent string, now time.Time) (at Place, ok bool) {
 type Location struct {
 	Session string // "" for none
 	Path    string // of its transcript, "" while there is none
-	// CWD is the folder in which the client was started. The transcript has the
-	// folder in which the agent works, so CWD decides only as a last resort.
-	CWD      string
-	Project  string    // the directory in which its client was started, as far as that is known
+	// Project is the directory in which its client was started; where that is unknown, the
+	// one in which the agent works.
+	Project  string
 	Started  time.Time // when the session began, zero while unknown
 	Name     string
 	Provider string
@@ -324,7 +323,7 @@ func (f *Fleet) Location(agent string) (s Location) {
 	}
 	s = Location{
 		Session:  a.Session,
-		CWD:      cmp.Or(c.CWD, a.CWD, t.CWD),
+		Project:  cmp.Or(a.Project, c.CWD, a.CWD, t.CWD),
 		Started:  started.Time(),
 		Name:     a.Name,
 		Provider: cmp.Or(a.Provider, f.client(t).Client),
@@ -333,7 +332,6 @@ func (f *Fleet) Location(agent string) (s Location) {
 		Open:     c.Held,
 		Daemon:   c.Held && !c.Holder.Own,
 	}
-	s.Project = cmp.Or(a.Project, s.CWD)
 	if x != nil {
 		s.Path = x.Cursor.Path
 	}
