@@ -69,11 +69,18 @@ type core struct {
 // reachable reports whether messages can reach an agent, or any with "".
 func (c *core) reachable(agent string) bool {
 	if agent != "" {
-		if id, err := c.fleet.Agent(agent, true); err == nil {
-			agent = id // a parent may be named by its name or session
-		}
+		agent = c.agentOf(agent)
 	}
 	return c.app.o.Demo || c.fleet.Reachable(agent, time.Now())
+}
+
+// agentOf returns the agent with this id, name or session; the id itself if there is none.
+func (c *core) agentOf(id string) string {
+	agent, err := c.fleet.Agent(id, true)
+	if err != nil {
+		return id
+	}
+	return agent
 }
 
 // title names a session for the operator, by its title and project.

@@ -5,7 +5,6 @@ import (
 	"net/http"
 	"strings"
 	"time"
-	"unicode"
 
 	"sm/handoff/rotation"
 	"sm/observer/api"
@@ -176,9 +175,6 @@ const maxLine = 200
 
 // oneLine makes a text of another process fit for a log and a message.
 func oneLine(s string) string {
-	words := strings.FieldsFunc(s, func(r rune) bool {
-		return !unicode.IsPrint(r) || unicode.IsSpace(r)
-	})
-	s = strings.Join(words, " ")
+	s = strings.Join(strings.Fields(strings.Map(printable, s)), " ")
 	return strings.ToValidUTF8(s[:min(len(s), maxLine)], "")
 }

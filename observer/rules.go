@@ -74,17 +74,13 @@ func (c *core) say(s alerts.Say, now time.Time) {
 	if s.Key.Kind == alerts.KindCritical {
 		c.rotateByItself(s.To.Agent, now)
 	}
-	to := s.To.Agent
-	if agent, err := c.fleet.Agent(to, true); err == nil {
-		to = agent // a parent may be named by its name or session
-	}
 	made := s.At // of what gave rise to it, which a first start reads later
 	if made.IsZero() || made.After(now) || now.Sub(made) > replayedWithin {
 		made = now
 	}
 	c.put(outbox.Message{
 		Key:   s.Key,
-		To:    to,
+		To:    c.agentOf(s.To.Agent), // a parent may be named by its name or session
 		Mode:  s.Mode,
 		Text:  s.Text,
 		Plain: s.Plain,
@@ -178,9 +174,7 @@ func (c *core) remind(due *alerts.Remind, now time.Time) {
 		c.log.Info("reminder", "agent", r.Agent, "id", r.ID, "mode", due.Mode, "dry_run", true)
 		return
 	}
-	if agent, err := c.fleet.Agent(r.Agent, true); err == nil {
-		r.Agent = agent
-	}
+	r.Agent = c.agentOf(r.Agent)
 	ref := sayings + r.ID + "/"
 	c.takeBack(r.Agent, ref, now) // a new text replaces earlier ones
 	c.put(outbox.Message{
