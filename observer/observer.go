@@ -130,12 +130,12 @@ func (a *App) listen(ctx context.Context) error {
 		access.NewShares(settings.AllowedUIDs),
 	}
 	onSocket := a.guarded(settings)
-	socket, err := access.ListenUnix(ctx, a.o.Socket, a.o.Passed)
+	socket, err := access.ListenUnix(ctx, a.o.Socket, &a.o.Passed)
 	if err != nil {
 		return err
 	}
 	a.open(socket, access.NewServer(onSocket, a.log))
-	tcp, err := access.ListenTCP(ctx, a.o.Listen, a.o.Passed, a.shares[0], a.log)
+	tcp, err := access.ListenTCP(ctx, a.o.Listen, &a.o.Passed, a.shares[0], a.log)
 	if err != nil {
 		return err
 	}

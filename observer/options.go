@@ -47,8 +47,8 @@ type Options struct {
 	// DryRun logs what would be sent to agents and the operator, without sending or
 	// storing it.
 	DryRun bool
-	// Passed are sockets that the service manager has opened for these addresses; nil for none.
-	Passed *access.Passed
+	// Passed are sockets that the service manager has opened for these addresses.
+	Passed access.Passed
 	// Demo means that the sessions are simulated. Answers are marked, and
 	// only App.Hook takes input from agents.
 	Demo bool

@@ -52,7 +52,7 @@ type Options struct {
 	AllowedHosts []string            // http.allowed_hosts; without a port, the listener's port fits too
 	AllowedUIDs  []uint32            // http.allowed_uids
 	Token        string              // empty: token routes do not exist on TCP
-	Passes       *Passes             // of browsers; nil: there are none
+	Passes       *Passes             // of browsers
 	Rejected     func(reason string) // called for each refused request with one of Reasons
 	Logger       *slog.Logger
 }

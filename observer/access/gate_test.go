@@ -77,6 +77,7 @@ func newGate() (p *recorder, socket, tcp http.Handler) {
 		AllowedHosts: []string{"box.lan", "fixed.lan:99"},
 		AllowedUIDs:  []uint32{allowedUID()},
 		Token:        "s3cret",
+		Passes:       &Passes{folder: "/folder/"},
 		Rejected:     p.reject,
 		Logger:       slog.New(slog.DiscardHandler),
 	})
@@ -86,6 +87,7 @@ func newGate() (p *recorder, socket, tcp http.Handler) {
 // noRules are options that allow nothing besides the routes.
 func noRules() Options {
 	return Options{
+		Passes:   &Passes{folder: "/folder/"},
 		Rejected: func(string) {},
 		Logger:   slog.New(slog.DiscardHandler),
 	}
@@ -128,7 +130,7 @@ func serveTCP(t *testing.T, h http.Handler, change func(*http.Server)) net.Addr 
 // listenTCP returns a listener on any port of loopback.
 func listenTCP(t *testing.T, s *Shares) net.Listener {
 	t.Helper()
-	all, err := listenAt(t, nil, s, "127.0.0.1:0")
+	all, err := listenAt(t, new(Passed), s, "127.0.0.1:0")
 	noErrors(t, err)
 	return all[0]
 }
@@ -419,7 +421,7 @@ func TestGateSize(t *testing.T) {
 func TestGateSocket(t *testing.T) {
 	t.Parallel()
 	_, h, _ := newGate()
-	l, err := ListenUnix(t.Context(), shortPath(t), nil)
+	l, err := ListenUnix(t.Context(), shortPath(t), new(Passed))
 	noErrors(t, err)
 	serveUntilEnd(t, NewServer(h, slog.New(slog.DiscardHandler)), l)
 	checkCodes(t, l.Addr(), `200 GET /seat HTTP/1.1 | Host: sm

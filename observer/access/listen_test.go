@@ -86,7 +86,7 @@ func TestListenUnixLayouts(t *testing.T) {
 			noErrors(t, cmd.Run())
 
 			before, _ := os.Lstat(path)
-			l, err := ListenUnix(t.Context(), path, nil)
+			l, err := ListenUnix(t.Context(), path, new(Passed))
 			if tc.want == "" {
 				checkSocket(t, l, err, path)
 				return
@@ -137,7 +137,7 @@ func TestListenUnixPath(t *testing.T) {
 		{"sm.sock", "not an absolute path; set socket"},
 		{"", "not an absolute path; set socket"},
 	} {
-		l, err := ListenUnix(t.Context(), tc.path, nil)
+		l, err := ListenUnix(t.Context(), tc.path, new(Passed))
 		if tc.want == "" {
 			checkSocket(t, l, err, tc.path)
 		} else if err == nil || !strings.Contains(err.Error(), tc.want) {
@@ -149,9 +149,9 @@ func TestListenUnixPath(t *testing.T) {
 // TestListenUnixCloseKeepsOthers: a socket that took the place of ours is not ours.
 func TestListenUnixCloseKeepsOthers(t *testing.T) {
 	path := shortPath(t)
-	first, err := ListenUnix(t.Context(), path, nil)
+	first, err := ListenUnix(t.Context(), path, new(Passed))
 	noErrors(t, err, os.Remove(path))
-	second, err := ListenUnix(t.Context(), path, nil)
+	second, err := ListenUnix(t.Context(), path, new(Passed))
 	noErrors(t, err, first.Close())
 	checkSocket(t, second, nil, path)
 	if err := second.Close(); errors.Is(err, fs.ErrNotExist) {
@@ -162,7 +162,7 @@ func TestListenUnixCloseKeepsOthers(t *testing.T) {
 func TestListenTCP(t *testing.T) {
 	t.Parallel()
 	listen := func(addresses ...string) ([]net.Listener, error) {
-		return listenAt(t, nil, NewShares(nil), addresses...)
+		return listenAt(t, new(Passed), NewShares(nil), addresses...)
 	}
 	if none, err := listen(); err != nil || len(none) != 0 {
 		t.Errorf("no addresses: %v, %v", none, err)

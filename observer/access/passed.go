@@ -23,17 +23,17 @@ type Passed struct {
 }
 
 // PassedBySystemd returns the sockets that systemd opened for this process: sd_listen_fds(3).
-func PassedBySystemd() (*Passed, error) {
+func PassedBySystemd() (p Passed, err error) {
 	listeners, err := activation.Listeners()
 	if err != nil {
-		return nil, fmt.Errorf("sockets of the service manager: %w", err)
+		return p, fmt.Errorf("sockets of the service manager: %w", err)
 	}
 	// A descriptor that is no listening socket is nil.
 	isNil := func(l net.Listener) bool { return l == nil }
-	return &Passed{slices.DeleteFunc(listeners, isNil)}, nil
+	return Passed{slices.DeleteFunc(listeners, isNil)}, nil
 }
 
-// Listen takes the socket of an address, or opens one. A nil p has none.
+// Listen takes the socket of an address, or opens one.
 func (p *Passed) Listen(ctx context.Context, network, address string) (net.Listener, error) {
 	if l := p.take(network, address); l != nil {
 		return l, nil
@@ -43,9 +43,6 @@ func (p *Passed) Listen(ctx context.Context, network, address string) (net.Liste
 
 // take returns the socket of an address once, or nil.
 func (p *Passed) take(network, address string) net.Listener {
-	if p == nil {
-		return nil
-	}
 	for i, l := range p.listeners {
 		if l.Addr().Network() == network && l.Addr().String() == address {
 			p.listeners = slices.Delete(p.listeners, i, i+1)
@@ -58,9 +55,6 @@ func (p *Passed) take(network, address string) net.Listener {
 // CloseRest closes unused listeners and names them: they are in the socket
 // unit, but not in the configuration.
 func (p *Passed) CloseRest(log *slog.Logger) error {
-	if p == nil {
-		return nil
-	}
 	var errs error
 	for _, l := range p.listeners {
 		log.Warn(

@@ -125,9 +125,6 @@ func (p *Passes) sign(text string) string {
 // unfold returns r with its path below the cookie's folder, if it is there.
 // The folder has the same routes as the root, under the same rules.
 func (p *Passes) unfold(r *http.Request) *http.Request {
-	if p == nil {
-		return r
-	}
 	path, found := strings.CutPrefix(r.URL.Path, p.folder)
 	if !found {
 		return r
@@ -139,11 +136,8 @@ func (p *Passes) unfold(r *http.Request) *http.Request {
 	return inner
 }
 
-// Admits reports whether a request has a valid cookie. Nil passes admit no request.
+// Admits reports whether a request has a valid cookie.
 func (p *Passes) Admits(r *http.Request, now time.Time) bool {
-	if p == nil {
-		return false
-	}
 	for _, c := range r.CookiesNamed(p.cookie) {
 		until, signature, found := strings.Cut(c.Value, ".")
 		if !found || !hmac.Equal([]byte(signature), []byte(p.sign("page until "+until))) {

@@ -156,7 +156,7 @@ func TestPeerPortOwner(t *testing.T) {
 		if uid, ok := portOwner(at); !ok || uid != ownUID() {
 			t.Errorf("%s: uid %d, %v; want %d", listen, uid, ok, ownUID())
 		}
-		_, err = listenAt(t, nil, NewShares(nil), at.String())
+		_, err = listenAt(t, new(Passed), NewShares(nil), at.String())
 		want := fmt.Sprintf(
 			"listen %s: already in use by uid %d; stop it or set listen",
 			at,
@@ -192,12 +192,12 @@ func TestPeerOfAnotherUser(t *testing.T) {
 	log := slog.New(slog.DiscardHandler)
 	four := serveTCP(t, tcp, nil)
 	six := four // unless there is IPv6
-	if l, err := listenAt(t, nil, NewShares(nil), "[::1]:0"); err == nil {
+	if l, err := listenAt(t, new(Passed), NewShares(nil), "[::1]:0"); err == nil {
 		serveUntilEnd(t, NewServer(tcp, log), l[0])
 		six = l[0].Addr()
 	}
 	path := shortPath(t)
-	l, err := ListenUnix(t.Context(), path, nil)
+	l, err := ListenUnix(t.Context(), path, new(Passed))
 	noErrors(t, err)
 	serveUntilEnd(t, NewServer(socket, log), l)
 
