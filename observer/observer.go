@@ -366,12 +366,7 @@ func newCore(a *App, stored fleet.Stored, now time.Time) (*core, error) {
 		c.engine.Unsend(queued)
 	}
 	c.hooks = persisted.Hooks
-	a.roots, a.remembered = projects.New(
-		a.o.Clients.Formats(),
-		a.o.Clients.Dirs(),
-		persisted.Roots,
-		a.log,
-	)
+	a.roots, a.remembered = projects.New(a.o.Clients, persisted.Roots, a.log)
 	c.rotations.Restore(persisted.Rotations, persisted.Records, persisted.Rotated, now)
 	c.resumeHandoffs()
 	c.fleet.WereAtWork(c.engine.AtWork())

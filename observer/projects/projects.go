@@ -17,6 +17,7 @@ import (
 	"sync"
 
 	"sm/transcript"
+	"sm/transcript/clients"
 	"sm/transcript/follow"
 )
 
@@ -27,8 +28,8 @@ const MaxLearnt = 32
 // CLAUDE_CONFIG_DIR or CODEX_HOME of its own names its transcript in each hook: its folder
 // is followed from then on.
 type Folders struct {
-	formats []*transcript.Format // of all clients
-	fixed   []string             // those that are configured, as named and resolved
+	clients clients.Table
+	fixed   []string // those that are configured, as named and resolved
 	log     *slog.Logger
 
 	mu     sync.Mutex
@@ -41,15 +42,17 @@ type Folders struct {
 // New goes on from the folders learnt in earlier runs. Those that are not there any
 // more, or are no longer fit to be followed, are forgotten.
 func New(
-	formats []*transcript.Format,
-	configured, stored []string,
+	table clients.Table,
+	stored []string,
 	log *slog.Logger,
 ) (r *Folders, learnt []follow.Root) {
-	r = &Folders{formats: formats, log: log, changed: map[string]bool{}}
-	for _, dir := range configured {
-		r.fixed = append(r.fixed, filepath.Clean(dir))
-		if real, err := filepath.EvalSymlinks(dir); err == nil {
-			r.fixed = append(r.fixed, real)
+	r = &Folders{clients: table, log: log, changed: map[string]bool{}}
+	for _, c := range table {
+		for _, dir := range c.Dirs {
+			r.fixed = append(r.fixed, filepath.Clean(dir))
+			if real, err := filepath.EvalSymlinks(dir); err == nil {
+				r.fixed = append(r.fixed, real)
+			}
 		}
 	}
 	for _, dir := range stored {
@@ -78,9 +81,9 @@ func (r *Folders) Take(put func(path string, remember bool)) {
 
 // find returns what the first format finds that finds anything.
 func (r *Folders) find(in func(*transcript.Format) (path string, ok bool)) (root follow.Root, ok bool) {
-	for _, format := range r.formats {
-		if path, ok := in(format); ok {
-			return follow.Root{Path: path, Format: format}, true
+	for _, c := range r.clients {
+		if path, ok := in(c.Format); ok {
+			return follow.Root{Path: path, Format: c.Format}, true
 		}
 	}
 	return root, false

@@ -11,14 +11,11 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"sm/transcript"
 	"sm/transcript/clients/clientstest"
 	"sm/transcript/codex"
 )
 
 const session = "00000000-0000-4000-8000-000000000001"
-
-func formats() []*transcript.Format { return clientstest.Table().Formats() }
 
 // write makes an empty transcript.
 func write(t *testing.T, path string) {
@@ -58,8 +55,7 @@ func TestRoots(t *testing.T) {
 		)
 	}
 	r, learnt := New(
-		formats(),
-		[]string{filepath.Join(dir, "own-link", "projects")},
+		clientstest.Table(filepath.Join(dir, "own-link", "projects")),
 		[]string{filepath.Join(dir, "nowhere", "projects"), "/etc"},
 		slog.New(slog.DiscardHandler),
 	)
@@ -94,8 +90,7 @@ func TestRoots(t *testing.T) {
 		t.Errorf("%d folders were learnt, want %d", n, MaxLearnt)
 	}
 	if _, learnt := New(
-		formats(),
-		nil,
+		clientstest.Table(),
 		slices.Clone(r.learnt),
 		slog.New(slog.DiscardHandler),
 	); len(learnt) != MaxLearnt {
@@ -109,8 +104,7 @@ func TestShortLivedRoots(t *testing.T) {
 	dir, err := filepath.EvalSymlinks(t.TempDir())
 	noErrors(t, err)
 	r, _ := New(
-		formats(),
-		[]string{filepath.Join(dir, "own", "projects")},
+		clientstest.Table(filepath.Join(dir, "own", "projects")),
 		nil,
 		slog.New(slog.DiscardHandler),
 	)
@@ -164,7 +158,7 @@ func TestRootsOfCodex(t *testing.T) {
 	name := "rollout-2026-11-22T00-23-17-" + session + ".jsonl"
 	write(t, filepath.Join(day(root), name))
 	noErrors(t, os.Symlink(filepath.Join(dir, "codex"), filepath.Join(dir, "link")))
-	r, _ := New(formats(), nil, nil, slog.New(slog.DiscardHandler))
+	r, _ := New(clientstest.Table(), nil, slog.New(slog.DiscardHandler))
 	got, fresh := r.Learn(
 		filepath.Join(day(filepath.Join(dir, "link", "sessions")), name),
 		session,
@@ -178,13 +172,12 @@ func TestRootsOfCodex(t *testing.T) {
 			t.Errorf("%s: learnt again", home)
 		}
 	}
-	r, learnt := New(formats(), nil, []string{root}, slog.New(slog.DiscardHandler))
+	r, learnt := New(clientstest.Table(), []string{root}, slog.New(slog.DiscardHandler))
 	if len(learnt) != 1 || len(r.changed) != 0 || learnt[0].Format.Client != codex.Client {
 		t.Errorf("remembered %+v, changed %v", learnt, r.changed)
 	}
 	if _, learnt := New(
-		formats(),
-		[]string{root},
+		clientstest.Table(root),
 		[]string{root},
 		slog.New(slog.DiscardHandler),
 	); len(learnt) != 0 {

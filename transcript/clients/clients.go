@@ -112,14 +112,6 @@ func (t Table) Formats() (all []*transcript.Format) {
 	return all
 }
 
-// Dirs returns the folders of all clients.
-func (t Table) Dirs() (all []string) {
-	for _, c := range t {
-		all = append(all, c.Dirs...)
-	}
-	return all
-}
-
 // FormatOf returns the format of a transcript by its path and its first bytes, which
 // may be nil.
 func (t Table) FormatOf(path string, head []byte) *transcript.Format {
