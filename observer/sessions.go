@@ -107,8 +107,7 @@ func (a *App) getSessions(w http.ResponseWriter, r *http.Request) error {
 				for i := range part {
 					x := c.session(&part[i])
 					if trend {
-						h := left.curve(c, &part[i])
-						x.Trend = curve.Shares(h.Trend(), x.WindowTokens)
+						x.Trend = left.curve(c, &part[i]).Trend(x.WindowTokens)
 					}
 					sessions = append(sessions, x)
 				}

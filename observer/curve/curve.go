@@ -223,18 +223,12 @@ func joined[T any](earlier, later []T, before func(T) bool) []T {
 // MaxTrend bounds the readings of a trend.
 const MaxTrend = 30
 
-// Trend are the newest readings, at most MaxTrend, in tokens.
-func (h *Curve) Trend() (tokens []int64) {
+// Trend returns the newest readings, at most MaxTrend, as shares of the window, to three
+// digits.
+func (h *Curve) Trend(window int64) (shares []float64) {
 	for _, p := range h.Points[max(0, len(h.Points)-MaxTrend):] {
-		tokens = append(tokens, p.Tokens)
-	}
-	return tokens
-}
-
-// Shares writes the readings of a trend as shares of the window, to three digits.
-func Shares(tokens []int64, window int64) (shares []float64) {
-	for _, n := range tokens {
-		shares = append(shares, math.Round(1000*float64(n)/float64(max(1, window)))/1000)
+		share := math.Round(1000*float64(p.Tokens)/float64(max(1, window))) / 1000
+		shares = append(shares, share)
 	}
 	return shares
 }
