@@ -108,9 +108,6 @@ func (p *Process) Program() (string, error) {
 // nameProgram has an answer name this program by its path where the agent's
 // PATH does not lead to it. What is typed into panes does not come this way.
 func (p *Process) nameProgram(answer []byte) []byte {
-	if !hook.CallsProgram(answer) {
-		return answer
-	}
 	program, err := p.Program()
 	if err != nil {
 		return answer

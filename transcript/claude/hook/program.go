@@ -1,7 +1,6 @@
 package hook
 
 import (
-	"bytes"
 	"strings"
 
 	"sm/transcript/wording"
@@ -13,16 +12,6 @@ const (
 	// maxProgram bounds what a path adds to an answer, which the client cuts.
 	maxProgram = 256
 )
-
-// CallsProgram reports whether an answer asks the agent to run sm.
-func CallsProgram(answer []byte) bool {
-	for _, call := range wording.Calls() {
-		if bytes.Contains(answer, []byte(call)) {
-			return true
-		}
-	}
-	return false
-}
 
 // NameProgram has an answer, as JSON, name sm by its path where it asks the
 // agent to run it. A path that a shell may not take for one plain word, or that

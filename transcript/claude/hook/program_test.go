@@ -24,8 +24,4 @@ func TestNameProgram(t *testing.T) {
 			t.Errorf("%s: %s", program, got)
 		}
 	}
-	if !CallsProgram([]byte(answer)) ||
-		CallsProgram([]byte(`{"additionalContext":"run sm status"}`)) {
-		t.Error("what asks for it is not known")
-	}
 }
