@@ -16,14 +16,6 @@ import (
 // command, in which $buffer and $pane are replaced.
 type input struct{ bytes, command string }
 
-// pasted is a text as one bracketed paste.
-func pasted(text string) input {
-	return input{
-		text,
-		"paste-buffer -p -r -d -b $buffer -t $pane",
-	}
-}
-
 // pressed is a key by tmux's name for it.
 func pressed(key string) input {
 	return input{"go", "delete-buffer -b $buffer ; send-keys -t $pane " + key}

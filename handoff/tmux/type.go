@@ -164,8 +164,9 @@ func (s *Server) paste(ctx context.Context, l Line) (view, error) {
 		if err != nil {
 			return view{}, err
 		}
+		paste := input{l.Text, "paste-buffer -p -r -d -b $buffer -t $pane"} // one bracketed paste
 		// If ctx ended the command, its effect would be unknown.
-		done, err := s.act(context.WithoutCancel(ctx), v, pasted(l.Text), func() error {
+		done, err := s.act(context.WithoutCancel(ctx), v, paste, func() error {
 			return v.verify(l.Client)
 		})
 		if done || err != nil {
