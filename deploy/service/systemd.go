@@ -108,10 +108,10 @@ func strip(unit string) string {
 // commandLine returns the command that starts sm.
 func (o Options) commandLine() string {
 	words := []string{quote(o.Program)}
-	for _, arg := range append(o.Args[:len(o.Args):len(o.Args)], "observe") {
+	for _, arg := range o.Args {
 		words = append(words, quote(arg))
 	}
-	return strings.Join(words, " ")
+	return strings.Join(append(words, "observe"), " ")
 }
 
 // quote quotes a word of a command line: systemd.service(5), "Command lines", and
