@@ -68,6 +68,24 @@ func OpenRegular(path string, flags int) (f *os.File, info fs.FileInfo, err erro
 	return f, info, nil
 }
 
+// maxSmall limits the size of a file that ReadSmall reads.
+const maxSmall = 1 << 20
+
+// ReadSmall reads a regular file of at most 1 MiB, whoever owns it. It waits for no pipe.
+// Errors do not name the path.
+func ReadSmall(path string) ([]byte, error) {
+	f, _, err := OpenRegular(path, 0)
+	if err != nil {
+		return nil, Plain(err)
+	}
+	defer f.Close()
+	text, err := io.ReadAll(io.LimitReader(f, maxSmall+1))
+	if len(text) > maxSmall {
+		return nil, errors.New("larger than 1 MiB")
+	}
+	return text, Plain(err)
+}
+
 // OpenPrivate opens a directory as PrivateDir makes it. Names in it are those of what was
 // checked, even if another directory has got the path since.
 func OpenPrivate(dir, advice string) (*os.Root, error) {

@@ -13,7 +13,6 @@ package httpclient
 import (
 	"errors"
 	"fmt"
-	"io"
 	"net/http"
 	"path/filepath"
 	"regexp"
@@ -55,22 +54,10 @@ func New(file string) (*http.Client, error) {
 	return client, nil
 }
 
-// maxFileBytes limits the size of a file that ReadFile reads.
-const maxFileBytes = 1 << 20
-
 // ReadFile reads a regular file of at most 1 MiB without waiting for a writer, as
 // opening a FIFO does. Errors do not contain the name.
 func ReadFile(path string) ([]byte, error) {
-	f, _, err := files.OpenRegular(path, 0)
-	if err != nil {
-		return nil, files.Plain(err)
-	}
-	defer f.Close()
-	text, err := io.ReadAll(io.LimitReader(f, maxFileBytes+1))
-	if len(text) > maxFileBytes {
-		return nil, errors.New("larger than 1 MiB")
-	}
-	return text, files.Plain(err)
+	return files.ReadSmall(path)
 }
 
 // Shown is an address as errors may name it: without the part before an @,

@@ -1,7 +1,6 @@
 package caller
 
 import (
-	"io"
 	"path/filepath"
 	"runtime"
 	"slices"
@@ -10,9 +9,6 @@ import (
 	"sm/handoff/files"
 	"sm/transcript/claude/hook"
 )
-
-// maxFile bounds what is read of a file of the client, and of a process's environment.
-const maxFile = 1 << 20
 
 // autoCompact reads the client's settings for automatic compaction: its
 // environment, then the user's settings, and the machine's last.
@@ -29,7 +25,8 @@ func (by *Caller) autoCompact(project string) (a hook.AutoCompact) {
 		)
 	}
 	for _, path := range append(paths, ManagedSettings()) {
-		a.AddSettings(readFile(path))
+		text, _ := files.ReadSmall(path) // it may not exist
+		a.AddSettings(text)
 	}
 	hook.SetVariable(&a.Window, by.Get("CLAUDE_CODE_AUTO_COMPACT_WINDOW"))
 	hook.SetVariable(&a.Percent, by.Get("CLAUDE_AUTOCOMPACT_PCT_OVERRIDE"))
@@ -45,21 +42,6 @@ func isOn(value string) bool {
 		[]string{"1", "true", "yes", "on"},
 		strings.ToLower(strings.TrimSpace(value)),
 	)
-}
-
-// readFile is nil for what is no file, too large or not to be read: a hook
-// must not wait for a pipe.
-func readFile(path string) []byte {
-	f, info, err := files.OpenRegular(path, 0)
-	if err != nil {
-		return nil
-	}
-	defer f.Close()
-	if info.Size() > maxFile {
-		return nil
-	}
-	data, _ := io.ReadAll(io.LimitReader(f, maxFile)) // JSON that is cut is none
-	return data
 }
 
 // ManagedSettings is the settings file of the machine's administrator.

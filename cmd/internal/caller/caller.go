@@ -20,6 +20,7 @@ import (
 	"time"
 
 	"sm/cmd/internal/places"
+	"sm/handoff/files"
 	"sm/handoff/guard"
 	"sm/handoff/proc"
 	"sm/transcript/claude/hook"
@@ -91,7 +92,8 @@ func SessionOf(pid int, start string) (session string) {
 		Session string `json:"sessionId"`
 		Start   string `json:"procStart"`
 	}
-	if !filepath.IsAbs(path) || json.Unmarshal(readFile(path), &entry) != nil ||
+	text, _ := files.ReadSmall(path)
+	if !filepath.IsAbs(path) || json.Unmarshal(text, &entry) != nil ||
 		entry.PID != pid || entry.Start != "" && entry.Start != start {
 		return ""
 	}

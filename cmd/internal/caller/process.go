@@ -32,7 +32,7 @@ func OfProcess(pid int) hook.Origin {
 // not show them.
 func variables(pid int) map[string]string {
 	text, err := proc.Read("/proc", pid, "environ")
-	if err != nil || len(text) > maxFile {
+	if err != nil {
 		return nil
 	}
 	vars := map[string]string{}
