@@ -92,11 +92,12 @@ func (a *App) getRun(w http.ResponseWriter, r *http.Request) error {
 		return refuse(http.StatusUnprocessableEntity, err.Error())
 	}
 	in, err := a.NextInstruction(r.Context(), r.PathValue("id"), asked, a.line(r))
-	if err != nil || in.Rotation == "" {
-		if err == nil {
-			writeRaw(w, nil)
-		}
+	if err != nil {
 		return err
+	}
+	if in.Rotation == "" {
+		writeRaw(w, nil)
+		return nil
 	}
 	return writeJSON(w, http.StatusOK, in)
 }
