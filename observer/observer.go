@@ -241,8 +241,8 @@ func (a *App) Stop(ctx context.Context) error {
 // answerWithin is how long a request that runs at Stop may take to end.
 const answerWithin = time.Second
 
-// hangUp ends all serving. Answers take milliseconds: who does not take his, or is
-// connected without a request, is cut off, which is no failure.
+// hangUp ends all serving. Answers take milliseconds: connections that are still open
+// after answerWithin are closed, which is no failure.
 func (a *App) hangUp(ctx context.Context) {
 	a.web.Close()
 	ctx, cancel := context.WithTimeout(ctx, answerWithin)

@@ -14,9 +14,8 @@ import (
 // codexApp is a provider that has no terminal. (Codex in one calls /clear /new.)
 const codexApp = "codex-app"
 
-// requestHandoff looks at who asks for whom, and what for; line is the process that asks
-// with those that it descends from, nil where that is unknown. The document has not been
-// looked at then.
+// requestHandoff checks that an agent may be handed over, except for the document. line
+// has the requesting process and its ancestors, nil where they are unknown.
 func (c *core) requestHandoff(
 	id string,
 	in api.NewHandoff,

@@ -48,9 +48,8 @@ type Bill struct {
 	// Files are those that were read again, at most BillFiles.
 	Files []Reread
 	// Work is what was done for the first time in this transcript after the
-	// session's opening: only with the transcript before can be said what of it
-	// is done again. Grown is by how many tokens the context had grown after
-	// each reply. Both are nil of other bills.
+	// session's opening: the transcript before shows which of it was done again. Grown
+	// is the growth of the context in tokens after each reply. Both are nil in other bills.
 	Work  []Work
 	Grown []int64
 }
@@ -75,8 +74,8 @@ type Reread struct {
 	Tokens int64
 }
 
-// Work is a call that may turn out to do again what was done in another transcript, or a prompt
-// that may say it again: then Tool is ToolOther, and Key a sketch of its text.
+// Work is a call that may repeat one of another transcript, or a prompt that may repeat
+// one: then Tool is ToolOther, and Key a sketch of its text.
 type Work struct {
 	Tool          Tool
 	Key           Key

@@ -71,8 +71,9 @@ func Configured(rules []WindowRule, model string) int64 {
 
 // Percent is the share of the window in use as the client shows it: a whole number
 // in 0..100. The client divides before it multiplies, so that 57,000 of 200,000,
-// 28.499999999999996 in its arithmetic, is 28. With Reserved tokens it is 100 minus what the
-// client says is left of the others; all of a window that is not larger than these.
+// 28.499999999999996 in its arithmetic, is 28. With Reserved tokens it is 100 minus the
+// share of the others that the client shows as left; 100 if the window is not larger than
+// these.
 func (w Window) Percent(tokens int64) int {
 	if w.Reserved <= 0 {
 		if w.Tokens <= 0 || tokens <= 0 {

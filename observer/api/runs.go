@@ -41,9 +41,9 @@ type Run struct {
 	// CanRestart means that the client could be restarted now: restarts are left, and
 	// its arguments allow one.
 	CanRestart bool
-	// Restarting is the rotation that is being carried out: its client is being
-	// ended, or has ended and the next one is not there yet; "" for none. Older
-	// versions do not say so; between two clients they have no Client either.
+	// Restarting is the rotation that is being executed: its client is ending, or has
+	// ended and the next one has not started; "" for none. Older versions do not send it;
+	// between two clients they have no Client either.
 	Restarting string
 	// Handled is the rotation of the last instruction that was dealt with,
 	// Outcome what became of it, Reason in a line why it was not carried out.

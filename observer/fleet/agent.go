@@ -179,7 +179,7 @@ func (f *Fleet) lastSign(a *agent) transcript.Instant {
 	return max(a.Since, a.Spoke, f.sessionOf(a).Active)
 }
 
-// Seen are the events by which an engine knows who is whose parent.
+// Seen returns the events from which an engine learns the parents of agents.
 func (f *Fleet) Seen() (events []alerts.Event) {
 	for _, id := range slices.Sorted(maps.Keys(f.agents)) {
 		if a := f.agents[id]; a.Parent != "" || a.Name != "" {

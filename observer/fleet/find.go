@@ -105,8 +105,7 @@ func (f *Fleet) rowsInOrder() []row {
 }
 
 // Agent finds an agent as View does. With exact the id must be given in full, and titles do not
-// count. A session that an agent has left leads to that agent: who names the session means the
-// agent.
+// count. The id of a session that an agent has left leads to that agent.
 func (f *Fleet) Agent(id string, exact bool) (agent string, err error) {
 	least := fitsTitle
 	if exact {

@@ -244,8 +244,8 @@ func timeOrNil(t time.Time) *time.Time {
 	return &t
 }
 
-// stateOf is the status in the client's registry, else what the turns of the
-// transcript say: a turn that has not ended for long is one whose client has gone.
+// stateOf returns the status in the client's registry, or else derives one from the turns
+// of the transcript: the client of a turn that has been open for long has ended.
 func stateOf(v fleet.View) string {
 	switch {
 	case v.Left:

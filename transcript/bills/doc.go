@@ -1,4 +1,4 @@
-// Package bills makes out what the boundaries of a context cost: what a session
+// Package bills computes what the boundaries of a context cost: what a session
 // did again after a compaction, a handoff or a clear, because the context no
 // longer held it.
 //
@@ -12,6 +12,6 @@
 // bounded, so that in a transcript of very many calls the oldest are forgotten;
 // a bill depends on the records and their order alone.
 //
-// It does not know how a client writes its records, and joins no transcripts:
-// whose session went on from which is for others to say.
+// It does not know how a client writes its records, nor which session continues
+// which: its callers join transcripts.
 package bills

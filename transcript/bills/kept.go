@@ -17,15 +17,14 @@ type Kept struct {
 const (
 	// most is how many bills of a session are kept.
 	most = 4
-	// dearOf is of how many bills a dear one is among the tenth that came to
-	// most, dearLeast how many it takes to say.
+	// A bill is dear if it is among the largest tenth of the last dearOf bills, and
+	// there are at least dearLeast.
 	dearOf, dearLeast = 100, 10
 )
 
-// With is what is kept with a bill that is new, or says more of its boundary
-// than before: then was is what it said. ok is false for one that says nothing
-// new: it is read once more, or less is known of the session before than there
-// was.
+// With returns the bills with a new one, or with a more complete version of one, whose
+// earlier version is was. ok is false for a bill without news: a repeated one, or one for
+// which less is known of the session before.
 func (k Kept) With(v transcript.Bill) (next Kept, was transcript.Bill, ok bool) {
 	list := slices.Clone(k.List)
 	i := slices.IndexFunc(

@@ -14,8 +14,8 @@ import (
 const (
 	// digestBytes: shorter summaries are no proof of a common origin.
 	digestBytes = 200
-	// synthetic is the model of the rows that the client writes by itself, say for
-	// API errors; they cost nothing and say nothing of the context.
+	// synthetic is the model in rows that the client writes by itself, such as for API
+	// errors: they have no cost and no context size.
 	synthetic = "<synthetic>"
 )
 

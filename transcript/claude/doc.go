@@ -14,6 +14,6 @@
 // ones; every figure lies in 0..1e9; a fold depends on the lines and their order
 // alone, never on how they were cut into reads.
 //
-// It does not know other files: whether a record was copied from another session
-// is for the observer/fleet package to say, by the keys that a fold hands out.
+// It does not know other files: observer/fleet finds out whether a record was copied from
+// another session, by the keys that a fold returns.
 package claude

@@ -15,8 +15,8 @@ import (
 // another id at the end where the thread was rewound, and the same without
 // folders below archived_sessions. Old ones may be compressed. Beside these
 // folders lies an empty file for each thread that was ever open, locked while
-// it is. held reports whether a file is locked, and by which process; nil if nothing can
-// say, and no thread is then known to be open.
+// it is. held reports whether a file is locked, and by which process. Where held is nil, no
+// thread is known to be open.
 func Format(held func(path string) (transcript.Holder, bool)) *transcript.Format {
 	f := &transcript.Format{
 		Client:   Client,

@@ -40,10 +40,9 @@ const (
 )
 
 // Client returns the client that runs this command: the child of its supervisor, or of the
-// guardian of that, else the process that the client's hooks report. What a variable says of its
-// session is proven by the client's own registry, and only for a process that
-// this one descends from: who has left the client's family, or sets the
-// variables himself, proves nothing.
+// guardian of that, else the process that the client's hooks report. Its session is the one in
+// the client's own registry, else in a variable. Only the registry proves it, and only for a
+// process that descends from the client: others can have or set the same variables.
 func (by *Caller) Client() (c guard.Client, proven bool) {
 	session := by.Get("CLAUDE_CODE_SESSION_ID")
 	o := by.Origin(time.Now())

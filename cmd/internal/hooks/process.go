@@ -38,7 +38,7 @@ type Process struct {
 	Executable func() (string, error)
 	CalledAs   string
 	// Slower multiplies how long the observer may take, 0 is 1. It is for tests
-	// of what is said, which must not depend on the speed of a machine.
+	// of output, which must not depend on the speed of a machine.
 	Slower int
 	// Exit ends the process, as os.Exit does; nil waits for work that is late.
 	Exit func(code int)

@@ -22,8 +22,8 @@ type Answer struct {
 	Deny string
 }
 
-// Encode writes the answer as the client wants it, or nothing where there is nothing
-// to say or the event takes nothing. PreCompact takes nothing: the client would
+// Encode writes the answer as the client wants it, or nothing where it is empty or the
+// event takes nothing. PreCompact takes nothing: the client would
 // paste any answer into the prompt of the summariser. A text that is too long is cut.
 func (a Answer) Encode() []byte {
 	if a.Event == PreToolUse && a.Deny != "" {

@@ -12,8 +12,8 @@ import (
 const MaxBytes = 9500
 
 // Encode writes an answer as the client wants it, or nothing where the answer is empty or
-// the event takes nothing. At Stop the text makes the turn go on with it: the client sets no
-// bound to how often, so who answers has to. A text that is too long is cut.
+// the event takes nothing. At Stop the text makes the turn go on with it, without limit: the
+// caller has to limit how often. A text that is too long is cut.
 func Encode(a hook.Answer) []byte {
 	if a.Event != hook.Stop {
 		a.Deny = clip(a.Deny)
