@@ -103,7 +103,7 @@ func (e *Engine) Reminders(agent string) (list []Reminder) {
 	return list
 }
 
-// ReminderOutcome is what became of a reminder that was due.
+// ReminderOutcome is the result of a reminder that was due.
 type ReminderOutcome uint8
 
 // The outcomes.

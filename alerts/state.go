@@ -37,7 +37,7 @@ type Counters struct {
 	Stale uint64
 	// ClockSteps counts how often the clock was set back.
 	ClockSteps uint64
-	// Reminders counts what became of those that were due, by ReminderOutcome.
+	// Reminders counts those that were due, by ReminderOutcome.
 	Reminders [reminderOutcomes]uint64
 }
 

@@ -74,7 +74,7 @@ func (as agents) curve(agent string, now time.Time) *curve.Curve {
 	return x.curve
 }
 
-// typingState is what is known of typing to one agent.
+// typingState is the state of typing to one agent.
 type typingState struct {
 	busy  bool          // a text is on its way
 	after time.Time     // not before, since the last try was refused

@@ -12,8 +12,8 @@ import (
 	"sm/transcript/wording"
 )
 
-// clock takes note of the time before something is decided by it: a clock that has been set
-// back must not make what follows look old.
+// clock sets the time before decisions depend on it: a clock that has been set back must
+// not make later events look old.
 func (c *core) clock(now time.Time) {
 	c.fleet.Clock(now)
 	c.engine.SetClock(now)

@@ -142,7 +142,7 @@ func (c *core) offered(as *outbox.Message) (m outbox.Message, holds bool) {
 	return m, m.State == outbox.Offered && m.Offered.Equal(as.Offered)
 }
 
-// delivered records what became of an offer to a carrier: the message is there, and
+// delivered records the result of an offer to a carrier: the message is there, and
 // the transcript will show it; it may be there, and the transcript decides; or nothing
 // has happened.
 func (c *core) delivered(as *outbox.Message, there bool, err error, now time.Time) {
@@ -293,8 +293,8 @@ func (c *core) takes(agent string, p *hook.Payload) (least alerts.Mode, ok bool)
 	return alerts.Important, true
 }
 
-// inVain is the answer to a call whose message is not given: else its prompt would be a
-// riddle to the agent.
+// inVain is the answer to a call whose message is not given: the call alone would mean
+// nothing to the agent.
 const inVain = wording.Message +
 	"That message was read before, was taken back, or is given by another hook. Go on."
 
@@ -328,9 +328,8 @@ func (c *core) notCarried(agent string) {
 	}
 }
 
-// compacting logs that an agent's client sets out to compact: how full its
-// context is, and whether the agent had read a notice about it in time to hand
-// over.
+// compacting logs that an agent's client begins to compact: how full its context is, and
+// whether the agent had read a notice about it in time to hand over.
 func (c *core) compacting(agent string, trigger string) {
 	v := c.engine.Agent(agent) // of one that is not known nothing is
 	notice := "too late"

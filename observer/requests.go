@@ -121,7 +121,7 @@ func (c *core) runOf(agent string) *run {
 }
 
 // polled records a poll and returns the run with its instruction, if there is one for
-// now. The first time of a poll it reports what became of the last one.
+// now. The first time of a poll it reports the outcome of the previous order.
 func (c *core) polled(agent string, asked api.Run, first bool) (x run) {
 	now := time.Now()
 	r := c.runOf(agent)

@@ -140,7 +140,7 @@ func (c *core) tick(now time.Time) {
 	c.act(actions, now)
 }
 
-// setLevels writes all level files anew: they are no more than a picture of the state.
+// setLevels writes all level files again: they only show the state.
 func (c *core) setLevels() {
 	c.allLevels = true
 	c.levels = map[string]string{}

@@ -68,7 +68,8 @@ func (c *core) store() (busy bool) {
 	return true
 }
 
-// stored takes note of an outcome, and begins what is to be done now.
+// stored handles the end of a transaction: it begins the effects, or keeps the batch for
+// another try.
 func (c *core) stored(ctx context.Context, b *batch) {
 	c.writer.busy = false
 	if b.err != nil {

@@ -109,7 +109,7 @@ func (s *Session) Add(older *Session) {
 	s.SetParticulars(p)
 }
 
-// Stamp takes in the time of a record, 0 for none.
+// Stamp applies the time of a record, 0 for none.
 func (s *Session) Stamp(at Instant) {
 	if at != 0 && (s.Started == 0 || at < s.Started) {
 		s.Started = at

@@ -41,7 +41,7 @@ func keyOf(m map[string]string) key {
 // server.
 func label(m map[string]string, name string) string { return plain.Visible(m[name]) }
 
-// session is what is known of one, as it comes together.
+// session is a session while its samples are collected.
 type session struct {
 	api.Session
 	outlook api.Forecast
@@ -136,7 +136,7 @@ func plausible(name string, v float64) bool {
 	return v >= low && v <= high // not so for NaN
 }
 
-// learn takes in one sample: what it is called, without the prefix, its value and its labels.
+// learn applies one sample: its name without the prefix, its value and its labels.
 func (s *session) learn(name string, v float64, labels map[string]string) {
 	n := int64(v)
 	switch name {

@@ -124,7 +124,7 @@ func (p *Poller) Run(ctx context.Context) {
 	}
 }
 
-// round is what is asked in one go.
+// round has the servers of one configuration, which are asked together.
 type round struct {
 	Options
 	servers []*server
@@ -204,7 +204,7 @@ func (a *polled) fires(host string) bool {
 		a.Labels["host"] == host
 }
 
-// ask asks all servers at once, and hands on what is new.
+// ask asks all servers at once, and passes on new alerts.
 func (p *Poller) ask(ctx context.Context, r *round) {
 	r.ask(ctx)
 	if ctx.Err() != nil {

@@ -45,8 +45,8 @@ type Run struct {
 	// ended and the next one has not started; "" for none. Older versions do not send it;
 	// between two clients they have no Client either.
 	Restarting string
-	// Handled is the rotation of the last instruction that was dealt with,
-	// Outcome what became of it, Reason in a line why it was not carried out.
+	// Handled is the rotation of the last instruction that was handled, Outcome its
+	// result, and Reason one line about why it was not executed.
 	// They are repeated until a poll with them was answered.
 	Handled, Outcome, Reason string
 }

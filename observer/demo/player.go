@@ -67,8 +67,8 @@ var records string
 //go:embed handoff.md
 var document []byte
 
-// New returns a player of what is seen from a time on. In the folder dir are the projects of
-// the agents, and the transcripts: see [Dirs].
+// New returns a player of a demo that is watched from the time seen on. The folder dir has
+// the projects of the agents, and the transcripts: see [Dirs].
 func New(seed uint64, seen time.Time, dir string, log *slog.Logger) *Player {
 	p := &Player{
 		script: newScript(seed, seen),

@@ -59,8 +59,8 @@ func (f *Fleet) orSession(id string) *agent {
 	return &agent{Agent: Agent{ID: id, Present: Present{Session: id}}}
 }
 
-// agent finds or makes what is kept of an agent. One that has been its session alone
-// keeps the session's label and counts.
+// agent returns the state of an agent, and makes it if there is none. An agent that was
+// its session alone keeps the session's label and counts.
 func (f *Fleet) agent(id string) *agent {
 	if a := f.agents[id]; a != nil {
 		return a
@@ -189,10 +189,10 @@ func (f *Fleet) Seen() (events []alerts.Event) {
 	return events
 }
 
-// Clock takes note of the time, before what has just been read is applied.
+// Clock sets the time, before changes that were just read are applied.
 func (f *Fleet) Clock(now time.Time) { f.clock(transcript.InstantOf(now)) }
 
-// clock takes note of the time.
+// clock sets the time, at which a new day may begin.
 func (f *Fleet) clock(now transcript.Instant) {
 	if f.counters.Midnight(now, f.options.Location) && f.settled {
 		f.changed.counters = true
@@ -323,7 +323,7 @@ func (f *Fleet) nested(parent *agent, session string, o *hook.Origin) *agent {
 	return a
 }
 
-// Agent is what is kept of an agent when more is known than one transcript:
+// Agent is the stored state of an agent of which more is known than one transcript:
 // hooks or reports have come from it, it was registered, or it was seen in more
 // than one session. Any other agent is no more than its session, and has the
 // session's id.
@@ -397,7 +397,7 @@ type Present struct {
 	Mark int64
 }
 
-// agent is an Agent with what is not stored.
+// agent is an Agent with its state that is not stored.
 type agent struct {
 	Agent
 	prompted transcript.Instant   // its newest prompt

@@ -184,9 +184,9 @@ func (f *Fleet) change(a *agent, p *hook.Payload, at transcript.Instant) {
 	f.take(a, p.SessionID, at, cause)
 }
 
-// Clients takes in the client's registry as it is now. Sessions that follow each
-// other in one process belong to one agent. A client that has come to rest has ended
-// its turn.
+// Clients applies the present entries of the client's registry. Sessions that follow each
+// other in one process belong to one agent. A client that has become idle has ended its
+// turn.
 func (f *Fleet) Clients(cs []Client) (n Update) {
 	defer func() { n = f.updates() }()
 	before := f.clients

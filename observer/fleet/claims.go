@@ -231,7 +231,7 @@ type claimed struct {
 	news bool
 }
 
-// claim claims the messages and compactions of a change, and takes in its bills. own are
+// claim claims the messages and compactions of a change, and applies its bills. own are
 // the compactions that happened in the file's session.
 func (f *Fleet) claim(x *file, p *past) (own []claimed) {
 	for i := range p.messages {
@@ -251,8 +251,8 @@ func (f *Fleet) claim(x *file, p *past) (own []claimed) {
 	return own
 }
 
-// counts reports whether what a change has of a time moves counters. What is from before
-// the state directory was made does not, unless it was seen being appended.
+// counts reports whether records of a time in a change move counters. Those from before the
+// state directory was made do not, unless they were seen being appended.
 func (f *Fleet) counts(p *past, at transcript.Instant) bool {
 	return !p.whole || at >= f.created || at == 0 && f.settled
 }

@@ -116,7 +116,7 @@ func (f *Fleet) estimate(x *file, a *agent) int64 {
 	return max(0, s.Bytes-a.Mark) / bytesPerToken
 }
 
-// Sample is one report of the status line, and what became of the comparison with the
+// Sample is one report of the status line, and the result of its comparison with the
 // transcript.
 type Sample struct {
 	At transcript.Instant
@@ -207,7 +207,7 @@ func (x *Sample) check(now transcript.Instant) (state string, drift *int64) {
 	return Drift, new(x.Tokens - x.Near)
 }
 
-// sample takes in a report of an agent's present session. One that is older than
+// sample applies a report of an agent's present session. One that is older than
 // another before it, or than the session, is dropped.
 func (f *Fleet) sample(a *agent, x Sample) {
 	if x.At < a.Spoke || x.At < a.Since {

@@ -338,7 +338,7 @@ func isUUID(s string) bool { return len(s) == 36 && guuid.Validate(s) == nil }
 // without a pause.
 const growsAfter = transcript.Instant(2 * time.Second)
 
-// grows takes note of what comes after a cursor.
+// grows sets grew if the file has grown to a cursor after a pause.
 func (x *file) grows(c *transcript.Cursor) {
 	if c.Offset > x.Cursor.Offset && changedAt(c)-changedAt(&x.Cursor) >= growsAfter {
 		x.grew = true

@@ -228,7 +228,7 @@ func (f *Fleet) updates() Update {
 	return n
 }
 
-// Apply takes in a change of one transcript, whose messages, compactions and bills it may
+// Apply applies a change of one transcript, whose messages, compactions and bills it may
 // keep. There are no events before Settle, which the caller calls when reading has
 // caught up.
 func (f *Fleet) Apply(c transcript.Change) (n Update) {

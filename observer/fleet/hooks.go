@@ -117,7 +117,7 @@ func (f *Fleet) BetweenTurns(agent string) bool {
 	return f.agents[a.ID] != nil && t.Turns > 0 && !t.InTurn && a.prompted <= t.Active
 }
 
-// Status takes in a report of the status line.
+// Status applies a report of the status line.
 func (f *Fleet) Status(
 	s *hook.Status,
 	now transcript.Instant,
@@ -151,7 +151,7 @@ func (f *Fleet) Status(
 // ErrEvent means that a script has posted an unknown event.
 var ErrEvent = errors.New("unknown event")
 
-// Usage takes in what a script posts for an agent, by the agent's id or name or the
+// Usage applies what a script posts for an agent, by the agent's id or name or the
 // session's id; known is false when there is none. The error wraps [ErrEvent].
 func (f *Fleet) Usage(
 	u *hook.ContextUsage,
@@ -222,7 +222,7 @@ type Registration struct {
 	Session, Pane string
 }
 
-// Register takes in a registration, which may repeat an earlier one with more.
+// Register applies a registration, which may repeat an earlier one with more.
 func (f *Fleet) Register(r Registration, now transcript.Instant) (n Update, err error) {
 	defer func() { n = f.updates() }()
 	const (

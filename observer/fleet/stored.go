@@ -10,7 +10,7 @@ import (
 	"sm/transcript"
 )
 
-// File is what is kept of one transcript file.
+// File is the stored state of one transcript file.
 type File struct {
 	Cursor transcript.Cursor
 	// Name and Parent are those of transcript.Change.
@@ -47,7 +47,7 @@ type Day struct {
 	Tokens transcript.Usage
 }
 
-// SessionRecord is what is kept of a session besides its files: what it was
+// SessionRecord is the stored state of a session besides its files: what it was
 // given when it was seen first, and what was counted since.
 type SessionRecord struct {
 	// SessionID is the session's key: its id, or where files are not named by an
@@ -104,7 +104,7 @@ type Ledger interface {
 	Owner(message transcript.Key) (owner transcript.Key, ok bool)
 }
 
-// changes is what has not been taken yet. The lists are in the order in which they were
+// changes are those that are not taken yet. The lists are in the order in which they were
 // made.
 type changes struct {
 	items            map[item]bool

@@ -67,7 +67,7 @@ func (h *Histogram) subtract(part *Histogram) {
 	h.Sum -= part.Sum
 }
 
-// Sums are what is counted of a client, or of all together.
+// Sums are the counts of one client, or of all together.
 type Sums struct {
 	Compactions [4]uint64 // by trigger
 	Tokens      transcript.Usage

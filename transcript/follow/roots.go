@@ -85,7 +85,7 @@ func (r followed) depth(dir string) int {
 	return strings.Count(below, separator)
 }
 
-// add takes in a root. fresh is false for one that is there already.
+// add adds a root. fresh is false for one that is there already.
 func (l *rootList) add(root Root, learnt bool) (path string, fresh bool) {
 	path = filepath.Clean(root.Path)
 	for i := range *l {

@@ -37,7 +37,7 @@ type Walker struct {
 	quotes
 }
 
-// Begin sets out at the start of b, whatever was read before. (Making a Walker
+// Begin starts at the beginning of b, whatever was read before. (Making a Walker
 // in one expression would write its positions twice.)
 func (w *Walker) Begin(b []byte) {
 	w.i = 0

@@ -85,8 +85,8 @@ func (m *modelSettings) set(raw []byte) {
 	})
 }
 
-// AddSettings takes in a file of the client's settings, which goes before those that were
-// taken in earlier. A broken file has none.
+// AddSettings applies a file of the client's settings, which override those of files that
+// were applied earlier. A broken file has none.
 func (a *AutoCompact) AddSettings(data []byte) {
 	var s settings
 	_ = Unmarshal(data, &s)
