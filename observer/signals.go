@@ -293,7 +293,6 @@ func (a *App) Status(ctx context.Context, s *hook.Status) error {
 	return a.do(ctx, func(c *core) {
 		now := time.Now()
 		c.hooks.Count(hook.StatusLine)
-		n, _ := c.fleet.Status(s, transcript.InstantOf(now))
-		c.applyOrDefer(n, now)
+		c.applyOrDefer(c.fleet.Status(s, transcript.InstantOf(now)), now)
 	})
 }

@@ -117,8 +117,7 @@ func reports(at float64, n int, st hook.Status, o hook.Origin) step {
 		st.SessionID = uuid(n)
 		st.SM = o
 		st.SM.At = second(at)
-		news, _ := s.f.Status(&st, afterwards)
-		s.news.add(news)
+		s.news.add(s.f.Status(&st, afterwards))
 	}
 }
 

@@ -118,20 +118,17 @@ func (f *Fleet) BetweenTurns(agent string) bool {
 }
 
 // Status applies a report of the status line.
-func (f *Fleet) Status(
-	s *hook.Status,
-	now transcript.Instant,
-) (n Update, agent string) {
+func (f *Fleet) Status(s *hook.Status, now transcript.Instant) (n Update) {
 	defer func() { n = f.updates() }()
 	f.clock(now)
 	at := stamp(&s.SM, now)
 	a := f.signal(s.SessionID, s.SM)
 	if a == nil {
-		return n, ""
+		return n
 	}
 	f.take(a, s.SessionID, at, alerts.CauseSession)
 	if s.SessionID != "" && a.Session != s.SessionID {
-		return n, a.ID
+		return n
 	}
 	f.setAutoCompact(a, &s.SM)
 	f.report(a, s, at)
@@ -145,7 +142,7 @@ func (f *Fleet) Status(
 		x.Rough = true
 	}
 	f.sample(a, x)
-	return n, a.ID
+	return n
 }
 
 // ErrEvent means that a script has posted an unknown event.
