@@ -30,17 +30,17 @@ var (
 	only    = flag.String("only", "", "parts to run, of live,read,restart,hook")
 )
 
-// BenchmarkFigures prints each figure beside its limit and judges none. CPU is
-// user and system time. Commands of one comparison run in turn, several times,
-// and the figure is the median: quote the ratios.
+// BenchmarkFigures prints each figure beside its limit and fails for none. CPU is user plus
+// system time. Commands of one comparison run in turn, several times, and the figure is the
+// median: quote the ratios.
 func BenchmarkFigures(b *testing.B) {
 	if *program == "" {
 		b.Skip("no -sm given; run make bench")
 	}
 
-	// All files stay until the end: ext4 looks at each file that was removed in the
-	// last minutes whenever one is made beside it, and a part would measure that.
-	// The part that suffers most from what others have written comes first.
+	// Files are removed at the end only: after a removal, ext4 slows down the creation of
+	// files nearby for minutes, which would distort a measurement. The part that is affected
+	// most by earlier writes comes first.
 	dir := b.TempDir()
 	for _, part := range []struct {
 		name    string
@@ -72,7 +72,7 @@ func ofCore(cpu float64, passed time.Duration) string {
 	return fmt.Sprintf("%.2f %% of a core", 100*cpu/passed.Seconds())
 }
 
-// quantile sorts the list.
+// quantile returns a quantile of the list, which it sorts.
 func quantile(list []time.Duration, q float64) time.Duration {
 	slices.Sort(list)
 	return list[min(len(list)-1, int(q*float64(len(list))))]
@@ -103,9 +103,9 @@ func measureReading(b *testing.B, dir string) {
 
 func ratio(a, b time.Duration) string { return fmt.Sprintf("%.2f", a.Seconds()/b.Seconds()) }
 
-// inTurn runs commands again and again, and returns the CPU time of each. A first
-// round fills the page cache. The output goes to a file: GNU grep stops at the first
-// match when it is /dev/null.
+// inTurn runs commands in turn, several times, and returns the CPU time of each. The first
+// round fills the page cache. Output goes to a file: GNU grep stops at the first match when
+// it is /dev/null.
 func inTurn(b *testing.B, commands ...[]string) (medians []time.Duration) {
 	output, err := os.Create(filepath.Join(b.TempDir(), "output"))
 	check(b, err)
@@ -130,8 +130,8 @@ func inTurn(b *testing.B, commands ...[]string) (medians []time.Duration) {
 	return medians
 }
 
-// measureRestart measures a start over a known crowd, then memory and idle CPU
-// with a part of it live.
+// measureRestart measures a start over many known transcripts, then memory and idle CPU with
+// some of them live.
 func measureRestart(b *testing.B, dir string) {
 	paths := crowd(b, dir, *files, 0)
 	observe(b, dir).stop(b)
@@ -161,8 +161,8 @@ func measureRestart(b *testing.B, dir string) {
 	o.stop(b)
 }
 
-// measureLive writes a thousand lines a second to 900 live files, and measures
-// how soon single lines in a hundred others are visible.
+// measureLive writes a thousand lines a second to 900 live files and measures how soon single
+// lines in a hundred others are visible.
 func measureLive(b *testing.B, dir string) {
 	const all, probes, rate = 1000, 100, 1000
 	paths := crowd(b, dir, all, all)
@@ -175,7 +175,7 @@ func measureLive(b *testing.B, dir string) {
 		defer close(ended)
 		appendSteadily(load, b, paths[probes:], rate)
 	}()
-	wait(b, 3*time.Second) // each file has had a line then
+	wait(b, 3*time.Second) // each file has a line by then
 
 	start := time.Now()
 	before := o.stat(b).CPUTime()
@@ -200,10 +200,9 @@ func measureLive(b *testing.B, dir string) {
 	o.stop(b)
 }
 
-// appendSteadily appends a number of lines a second to files in turn, until ctx
-// ends. Each context grows by 40 tokens with each line, so that its forecast is
-// made anew. A ticker drops what its reader is late for, so lines are counted by
-// the clock.
+// appendSteadily appends lines to files in turn, rate a second, until ctx ends. Each line
+// adds 40 tokens to its context, so that its forecast is computed again. A ticker drops late
+// ticks, so lines are counted by the clock.
 func appendSteadily(ctx context.Context, b *testing.B, paths []string, rate int) {
 	tick := time.NewTicker(time.Second / time.Duration(rate))
 	defer tick.Stop()
@@ -217,8 +216,8 @@ func appendSteadily(ctx context.Context, b *testing.B, paths []string, rate int)
 	}
 }
 
-// measureHook measures what a client waits for at each tool call: the hook and
-// the status line.
+// measureHook measures the time that a client waits at each tool call: for the hook and the
+// status line.
 func measureHook(b *testing.B, dir string) {
 	crowd(b, dir, *live, *live)
 	o := observe(b, dir)
@@ -286,8 +285,8 @@ func appendTo(b *testing.B, path, text string) {
 	}
 }
 
-// crowd writes transcripts of ten lines below dir/projects. All but the first
-// live ones are a week old.
+// crowd writes transcripts of ten lines below dir/projects. All but the first live ones are a
+// week old.
 func crowd(b *testing.B, dir string, files, live int) (paths []string) {
 	for i := range files {
 		at := time.Now()
@@ -309,18 +308,18 @@ func crowd(b *testing.B, dir string, files, live int) (paths []string) {
 	return paths
 }
 
-// observer is an `sm observe` under test.
+// observer is a running `sm observe`.
 type observer struct {
 	cmd    *exec.Cmd
 	client *http.Client
 	socket string
-	took   time.Duration // from its start until it was ready
+	took   time.Duration // from start to ready
 }
 
 // observe starts an observer of dir/projects with its state in dir, and waits
 // until it is ready.
 func observe(b *testing.B, dir string) *observer {
-	run, err := os.MkdirTemp("", "smb") // short: the path of a socket has about 100 bytes
+	run, err := os.MkdirTemp("", "smb") // short: a socket's path is limited to about 100 bytes
 	check(b, err)
 	b.Cleanup(func() { _ = os.RemoveAll(run) })
 
@@ -347,7 +346,7 @@ func observe(b *testing.B, dir string) *observer {
 	return o
 }
 
-// until asks for a path until the answer contains a text.
+// until requests a path until the answer contains a text.
 func (o *observer) until(b *testing.B, path, want string) {
 	for deadline := time.Now().Add(5 * time.Minute); time.Now().Before(deadline); {
 		if resp, err := o.client.Get("http://localhost" + path); err == nil {

@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// TestLinksLittle: what sm-hook is linked from starts in no time. Package net
-// alone costs a third of a hook.
+// TestLinksLittle tests that sm-hook links only packages that start quickly. Package net
+// alone would cost a third of a hook's time.
 func TestLinksLittle(t *testing.T) {
 	t.Parallel()
 	for _, system := range []string{"linux", "darwin"} {

@@ -11,10 +11,10 @@ import (
 	"sm/deploy/install"
 )
 
-// deadPID is larger than any process's.
+// deadPID is larger than any process id.
 const deadPID = 1 << 30
 
-// registers puts a client into the client's registry.
+// registers adds a client to the client's registry.
 func (r *installRig) registers(name, version string, pid int) {
 	r.t.Helper()
 	r.write(
@@ -24,7 +24,8 @@ func (r *installRig) registers(name, version string, pid int) {
 	)
 }
 
-// TestInstallByClientVersion: a client that is too old is refused, in the PATH or running.
+// TestInstallByClientVersion tests that a client that is too old, in the PATH or running, is
+// refused.
 func TestInstallByClientVersion(t *testing.T) {
 	t.Parallel()
 	const tooOld = ", and its hooks do not work before 2.1.120; "
@@ -79,13 +80,13 @@ func TestInstallByClientVersion(t *testing.T) {
 	}
 }
 
-// TestInstallWaitsForTheClient: a client that prints no version in time may be too old.
+// TestInstallWaitsForTheClient tests that a client that prints no version in time is refused.
 func TestInstallWaitsForTheClient(t *testing.T) {
 	t.Parallel()
 	r := newInstallRig(t)
 	r.write(r.home+"/path/claude", "#!/bin/sh\nexec sleep 600\n", 0o700)
 	ctx, cancel := context.WithCancel(t.Context())
-	cancel() // as if the time were over
+	cancel() // as after the timeout
 	o := install.Options{
 		Program:  r.program,
 		Settings: r.path,

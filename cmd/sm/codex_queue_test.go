@@ -15,8 +15,8 @@ import (
 	"sm/observer/api"
 )
 
-// queueClient simulates a client of Codex: it has a thread open, and a moment
-// later takes messages from its queue as prompts.
+// queueClient simulates a Codex client: it has an open thread and takes messages from its
+// queue as prompts after a moment.
 type queueClient struct {
 	t          *testing.T
 	home, path string
@@ -77,7 +77,7 @@ func (c *queueClient) record(kind, payload string, args ...any) {
 	)
 }
 
-// prompt is a turn.
+// prompt adds a turn.
 func (c *queueClient) prompt(text, trigger string) {
 	c.n++
 	quoted, _ := json.Marshal(text)
@@ -106,7 +106,7 @@ func (c *queueClient) wrote(file, id string) bool {
 	return bytes.Contains(text, []byte("#"+id))
 }
 
-// takes takes what lies in the queue, and says how much there was so far.
+// takes takes the messages in the queue and returns their number so far.
 func (c *queueClient) takes() int {
 	text, _ := os.ReadFile(filepath.Join(c.home, "queue_1.sqlite")) // none yet
 	lines := slices.Collect(bytes.Lines(text))
@@ -117,9 +117,9 @@ func (c *queueClient) takes() int {
 	return c.taken
 }
 
-// TestCodexQueueKills: messages to an agent of Codex that sits at its prompt
-// come to it by the queue of its client, each once, however often the observer
-// is killed, and whatever the client's command was doing then.
+// TestCodexQueueKills tests that messages to an idle Codex agent arrive through the client's
+// queue, each once, however often the observer is killed and in whatever state the client's
+// command is then.
 func TestCodexQueueKills(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes long; the run without the race detector has it")
@@ -143,7 +143,7 @@ func TestCodexQueueKills(t *testing.T) {
 	}
 	d.vars = append(d.vars, "PATH="+bin+":"+os.Getenv("PATH"))
 	d.start()
-	d.eventually("the thread is seen to be open", func() string {
+	d.eventually("the thread is open", func() string {
 		s, err := d.api.Sessions(t.Context())
 		if err == nil && (s.CatchingUp || s.NotWarned) {
 			return "no agent can be reached"
@@ -165,7 +165,7 @@ func TestCodexQueueKills(t *testing.T) {
 			"begun",
 			"queue_1.sqlite",
 		}[i%2] // before the text is in the queue, or after
-		d.within(2*time.Minute, "the command has come to "+file, func() string {
+		d.within(2*time.Minute, "the command has written "+file, func() string {
 			if !c.wrote(file, m.ID) {
 				return "not yet"
 			}
@@ -175,14 +175,14 @@ func TestCodexQueueKills(t *testing.T) {
 			met++
 		}
 		if !d.kill() {
-			t.Fatal("it had ended by itself")
+			t.Fatal("the observer had already ended")
 		}
 		d.start()
 	}
 	if met < messages/2 {
 		t.Errorf("%d of %d kills met the command", met, messages)
 	}
-	d.within(3*time.Minute, "all are heard", func() string {
+	d.within(3*time.Minute, "all are received", func() string {
 		c.takes()
 		all, err := d.api.Messages(t.Context(), queueThread)
 		if err != nil {
@@ -207,19 +207,19 @@ func TestCodexQueueKills(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	heard := map[string]int{}
+	received := map[string]int{}
 	for _, m := range regexp.MustCompile(`"text":"\[sm message\][^"]* #([0-9a-f]{6})"`).FindAllSubmatch(
 		text,
 		-1,
 	) {
-		heard[string(m[1])]++
+		received[string(m[1])]++
 	}
 	for id := range ids {
-		if heard[id] != 1 {
-			t.Errorf("message %s was heard %d times", id, heard[id])
+		if received[id] != 1 {
+			t.Errorf("message %s was received %d times", id, received[id])
 		}
 	}
-	if len(heard) != messages {
-		t.Errorf("heard %v, sent %v", heard, ids)
+	if len(received) != messages {
+		t.Errorf("received %v, sent %v", received, ids)
 	}
 }

@@ -16,8 +16,7 @@ import (
 
 const exampleConfig = "../../deploy/config.example.yaml"
 
-// TestConfigExample: the example names every key with its default, so it holds,
-// and changes nothing.
+// TestConfigExample tests that the example names every key with its default.
 func TestConfigExample(t *testing.T) {
 	t.Parallel()
 	path, err := filepath.Abs(exampleConfig)
@@ -41,12 +40,11 @@ func TestConfigExample(t *testing.T) {
 		t.Fatal(err)
 	}
 	if diff := cmp.Diff(ours, example); diff != "" {
-		t.Errorf("the defaults, and what the example says (-want +got):\n%s", diff)
+		t.Errorf("values of the example (-default +example):\n%s", diff)
 	}
 }
 
-// TestConfigExampleCompose: what the compose file asks of the observer's
-// configuration is a configuration.
+// TestConfigExampleCompose tests that the configuration shown in the compose file is valid.
 func TestConfigExampleCompose(t *testing.T) {
 	t.Parallel()
 	text, err := os.ReadFile("../../deploy/compose/compose.yaml")
@@ -56,7 +54,7 @@ func TestConfigExampleCompose(t *testing.T) {
 	_, rest, found := strings.Cut(string(text), "#   metrics:\n")
 	part, _, ended := strings.Cut(rest, "\n#\n")
 	if !found || !ended {
-		t.Fatal("it does not say what it needs")
+		t.Fatal("the file shows no configuration")
 	}
 	part = "metrics:\n" + strings.ReplaceAll("\n"+part, "\n#   ", "\n")
 	c := mustLoad(t, part, nil)
@@ -67,7 +65,8 @@ func TestConfigExampleCompose(t *testing.T) {
 	}
 }
 
-// TestConfigExamplePrices: the prices in the example's comment load, and each model has its own.
+// TestConfigExamplePrices tests that the prices in the example's comment load, and that each
+// model has its own.
 func TestConfigExamplePrices(t *testing.T) {
 	t.Parallel()
 	text, err := os.ReadFile(exampleConfig)

@@ -13,8 +13,8 @@ import (
 	"sm/observer/api"
 )
 
-// privateTemp is a folder of mode 0700 with a path that leaves room for the
-// name of a socket; t.TempDir has neither.
+// privateTemp returns a folder of mode 0700 whose path is short enough for a socket;
+// t.TempDir is neither.
 func privateTemp(t *testing.T) string {
 	t.Helper()
 	dir, err := os.MkdirTemp("", "sm")
@@ -25,12 +25,12 @@ func privateTemp(t *testing.T) string {
 	return dir
 }
 
-// shellIn runs a script in a folder, and skips the test where the script gives
-// files away and this user may not.
+// shellIn runs a script in a folder. It skips the test if the script changes owners and this
+// user may not.
 func shellIn(t *testing.T, dir, script string) {
 	t.Helper()
 	if strings.Contains(script, "chown") && os.Geteuid() != 0 {
-		t.Skip("only root can give a file away")
+		t.Skip("only root can change owners")
 	}
 	cmd := exec.Command("sh", "-ec", script)
 	cmd.Dir = dir
@@ -39,12 +39,12 @@ func shellIn(t *testing.T, dir, script string) {
 	}
 }
 
-// TestRuntimeDir: observer and clients look into the same XDG_RUNTIME_DIR, or neither does.
+// TestRuntimeDir tests that observer and clients agree whether to use XDG_RUNTIME_DIR.
 func TestRuntimeDir(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
 		name    string
-		script  string // makes it; chown is for root alone
+		script  string // creates it; chown needs root
 		runtime string
 		want    string // the directory in use, "" for the one of the state
 	}{

@@ -15,9 +15,9 @@ import (
 	"sm/transcript/claude/hook"
 )
 
-// TestDeliveryFileLimit: while no byte can be written messages are refused as
-// not stored, hooks get nothing though messages wait, and readings go on; a
-// refused message that is sent again later is accepted, and all is heard once.
+// TestDeliveryFileLimit tests that while nothing can be written, messages are refused, hooks
+// get no messages and readings continue; and that a refused message is accepted when it is
+// sent again later, and all are received once.
 func TestDeliveryFileLimit(t *testing.T) {
 	t.Parallel()
 	d := newDaemon(t)
@@ -30,7 +30,7 @@ func TestDeliveryFileLimit(t *testing.T) {
 	d.start()
 	agent.must(agent.prompts("Go on."))
 	d.eventually("the agent is known", func() string {
-		agent.tell(hook.Payload{Event: hook.SessionStart, Source: "startup"})
+		agent.fire(hook.Payload{Event: hook.SessionStart, Source: "startup"})
 		_, err := d.api.Session(t.Context(), "w1")
 		return message(err)
 	})
@@ -87,11 +87,11 @@ func TestDeliveryFileLimit(t *testing.T) {
 			hook.Stop,
 			hook.PostToolUse,
 		} {
-			if agent.tell(hook.Payload{Event: e}) {
-				t.Errorf("%s was answered, though no offer can be stored", e)
+			if agent.fire(hook.Payload{Event: e}) {
+				t.Errorf("%s was answered although no offer can be stored", e)
 			}
 		}
-		agent.reply() // perhaps one that is to be warned of
+		agent.reply() // may need a warning
 		d.eventually("readings go on", func() string {
 			for name, v := range d.series() {
 				if strings.HasPrefix(name, "agent_session_context_tokens{") &&
@@ -102,7 +102,7 @@ func TestDeliveryFileLimit(t *testing.T) {
 			return fmt.Sprintf("no context of %d", agent.context)
 		})
 		if send() {
-			t.Error("accepted, though nothing can be stored")
+			t.Error("accepted although nothing can be stored")
 		}
 
 		if err := unix.Prlimit(
@@ -115,12 +115,12 @@ func TestDeliveryFileLimit(t *testing.T) {
 		}
 		accepted()
 	}
-	queue := d.heardAll(2*time.Minute, func(api.Message) bool {
+	queue := d.delivered(2*time.Minute, func(api.Message) bool {
 		agent.reply()
-		agent.tell(hook.Payload{Event: hook.PostToolUse})
-		agent.tell(hook.Payload{Event: hook.Stop})
+		agent.fire(hook.Payload{Event: hook.PostToolUse})
+		agent.fire(hook.Payload{Event: hook.Stop})
 		return true
 	})
-	o := judge([]*sender{s}, agent.heard, queue)
+	o := judge([]*sender{s}, agent.received, queue)
 	o.report(t)
 }

@@ -17,7 +17,7 @@ import (
 	"sm/observer/api"
 )
 
-// killsOf reads how often to kill from a variable.
+// killsOf reads the number of kills from a variable.
 func killsOf(t *testing.T, variable string, n int) int {
 	t.Helper()
 	s := os.Getenv(variable)
@@ -34,14 +34,13 @@ func killsOf(t *testing.T, variable string, n int) int {
 	return n
 }
 
-// plentiful lifts the limits of the queue, which are not what is tested.
+// plentiful lifts the limits of the queue, which this does not test.
 var plentiful = []string{"SM_QUEUE_PER_AGENT=1000000", "SM_QUEUE_PER_SENDER_MINUTE=1000000"}
 
-// TestDeliveryKills: what was accepted is heard. Agents work, others send them
-// messages, contexts fill and are compacted, clients lose answers; and all the
-// while the observer is killed, at random, right after it has accepted a
-// message, right after it has given one away, and in its transactions.
-// SM_KILLS_DELIVERY says how often.
+// TestDeliveryKills tests that every accepted message is received. Agents work, senders send
+// them messages, contexts fill and are compacted, clients lose answers; meanwhile the
+// observer is killed at random, right after it has accepted a message, right after it has
+// answered with one, and in its transactions. SM_KILLS_DELIVERY is the number of kills.
 func TestDeliveryKills(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes long")
@@ -104,11 +103,11 @@ func TestDeliveryKills(t *testing.T) {
 			<-time.After(rand.N(200 * time.Millisecond))
 		}
 		if i%16 == 11 {
-			if code := d.end(syscall.SIGTERM); code > 0 { // below 0: it had not begun to listen to signals
+			if code := d.end(syscall.SIGTERM); code > 0 { // below 0: it did not handle signals yet
 				t.Fatalf("kill %d: exit code %d", i, code)
 			}
 		} else if !d.kill() {
-			t.Fatalf("kill %d: it had ended by itself", i)
+			t.Fatalf("kill %d: the observer had already ended", i)
 		}
 		d.launch()
 	}
@@ -119,24 +118,24 @@ func TestDeliveryKills(t *testing.T) {
 	})
 	stopSending()
 	sending.Wait()
-	// One at a time, and some need a turn each. A session that began and was
-	// cleared while no observer ran has no agent.
-	d.heardAll(time.Duration(100+n)*300*time.Millisecond, func(m api.Message) bool {
+	// Messages are delivered one at a time, and some need a turn each. A session that began
+	// and was cleared while no observer ran has no agent.
+	d.delivered(time.Duration(100+n)*300*time.Millisecond, func(m api.Message) bool {
 		return m.Status == "offered" ||
 			slices.ContainsFunc(clients, func(s *standIn) bool { return s.agent == m.To })
 	})
 	stop()
 	working.Wait()
-	queue := d.heardAll(
+	queue := d.delivered(
 		2*time.Minute,
 		func(m api.Message) bool { return m.Status == "offered" },
 	)
 
-	var all []heard
+	var all []received
 	for _, s := range clients {
-		all = append(all, s.heard...)
+		all = append(all, s.received...)
 		old := 0
-		told := 0
+		reports := 0
 		for _, c := range s.compacted {
 			if c.cleared {
 				old++
@@ -144,30 +143,30 @@ func TestDeliveryKills(t *testing.T) {
 		}
 		for _, m := range queue {
 			if m.Kind == "compacted" && strings.HasPrefix(m.Key, s.agent+"/") {
-				told++
+				reports++
 			}
 		}
-		if n := len(s.compacted); s.parent != "" && (told > n || told < n-old) {
-			t.Errorf("%s was compacted %d times, %d of them shortly before it was cleared; its parent is told of %d",
-				s.agent, n, old, told)
+		if n := len(s.compacted); s.parent != "" && (reports > n || reports < n-old) {
+			t.Errorf("%s: %d compactions, %d of them shortly before a clear, and %d reports to the parent",
+				s.agent, n, old, reports)
 		}
 	}
 	o := judge(senders, all, queue)
 	o.report(t)
 	if log := d.log(1 << 22); strings.Contains(log, "level=ERROR") ||
 		strings.Contains(log, "panic") {
-		t.Error("its log has errors")
+		t.Error("the log has errors")
 	}
 	if o.Accepted == 0 || o.Notices == 0 {
-		t.Error("nothing was shown")
+		t.Error("no message was accepted, or no notice received")
 	}
 }
 
-// heardAll waits until no message of this kind waits or is offered, and returns the queue.
-func (d *daemon) heardAll(patience time.Duration, of func(api.Message) bool) []api.Message {
+// delivered waits until no message that fits is waiting or offered, and returns the queue.
+func (d *daemon) delivered(patience time.Duration, of func(api.Message) bool) []api.Message {
 	d.t.Helper()
 	var queue api.Messages
-	d.within(patience, "all is heard", func() string {
+	d.within(patience, "all are received", func() string {
 		var err error
 		if queue, err = d.api.Messages(d.t.Context(), ""); err != nil {
 			return err.Error()

@@ -16,14 +16,14 @@ import (
 
 const (
 	quickName = "sm-quick"
-	// quickProof is what an observer in a hurry has for the proof of a delivery.
+	// quickProof is how long an observer waits for the proof of a delivery in these tests.
 	quickProof = 300 * time.Millisecond
-	// quickClear, quickPrompt and quickGrace are what it has for those of a handoff.
+	// quickClear, quickPrompt and quickGrace are its timeouts for a handoff.
 	quickClear, quickPrompt, quickGrace, quickFinish = 4 * time.Second, 3 * time.Second, time.Second, 300 * time.Millisecond
 )
 
-// quick is sm, but its observer waits for the proof of a delivery, or of a handoff, for a
-// moment only.
+// quick is sm with an observer that waits only briefly for the proof of a delivery or a
+// handoff.
 func quick() {
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM)
 	context.AfterFunc(ctx, stop)

@@ -24,8 +24,8 @@ import (
 	"sm/transcript/claude/hook"
 )
 
-// scribe writes what a client writes: its transcript, its entry in the
-// registry, and in the transcript what hooks were answered.
+// scribe writes the files of a client: its transcript, its entry in the registry, and in the
+// transcript the answers to hooks.
 type scribe struct {
 	home, socket  string
 	project       string // the last element of its working directory
@@ -33,7 +33,7 @@ type scribe struct {
 	origin        hook.Origin
 }
 
-// opens goes on in another session.
+// opens starts another session.
 func (s *scribe) opens() {
 	s.session = randomUUID()
 	s.path = filepath.Join(s.home, "projects", "-home-dev-"+s.project, s.session+".jsonl")
@@ -44,7 +44,7 @@ func randomUUID() string {
 		rand.Uint32(), rand.IntN(1<<16), rand.IntN(1<<12), rand.IntN(1<<12), rand.Uint64()>>16)
 }
 
-// register says in the client's registry which session it has and what it does.
+// register writes session and state to the client's registry.
 func (s *scribe) register(status string) error {
 	path := filepath.Join(s.home, "sessions", strconv.Itoa(s.origin.PID)+".json")
 	entry := fmt.Sprintf(`{"pid":%d,"sessionId":"%s","cwd":"/home/dev/%s","procStart":"%s","version":"2.1.197","status":"%s","statusUpdatedAt":%d}`,
@@ -80,7 +80,7 @@ func (s *scribe) write(format string, args ...any) error {
 	return err
 }
 
-// prompts writes what the user said.
+// prompts writes a user's prompt.
 func (s *scribe) prompts(text string) error {
 	quoted, err := json.Marshal(text)
 	return errors.Join(
@@ -89,7 +89,7 @@ func (s *scribe) prompts(text string) error {
 	)
 }
 
-// replies writes a message of the model, after which the context has that size.
+// replies writes a reply of the model, after which the context has that size.
 func (s *scribe) replies(context int) error {
 	return s.write(`"type":"assistant","isSidechain":false,"message":{"id":"msg_%s","model":"claude-sonnet-4-5","usage":{"input_tokens":3,"cache_creation_input_tokens":997,"cache_read_input_tokens":%d,"output_tokens":7}}`,
 		randomUUID(), context-1000)
@@ -99,7 +99,7 @@ func (s *scribe) turnEnds() error {
 	return s.write(`"type":"system","subtype":"turn_duration","durationMs":50`)
 }
 
-// asks runs a hook, by a command or as that would, and returns the text of its answer.
+// asks runs a hook, by a command or in this process, and returns the text of its answer.
 func (s *scribe) asks(cmd *exec.Cmd, p hook.Payload) (text string, err error) {
 	p.SessionID = s.session
 	p.TranscriptPath = s.path
@@ -134,8 +134,8 @@ func (s *scribe) asks(cmd *exec.Cmd, p hook.Payload) (text string, err error) {
 	return a.Output.Context, nil
 }
 
-// hears records the answer to a hook.
-func (s *scribe) hears(event hook.Event, text string) error {
+// recordAnswer writes the answer to a hook to the transcript.
+func (s *scribe) recordAnswer(event hook.Event, text string) error {
 	content, err := json.Marshal([]string{text})
 	return errors.Join(err, s.write(
 		`"type":"attachment","isSidechain":false,"attachment":{"type":"hook_additional_context","content":%s,"hookName":"%s","hookEvent":"%[2]s"}`,
@@ -144,33 +144,33 @@ func (s *scribe) hears(event hook.Event, text string) error {
 	))
 }
 
-// standIn is a client that works by itself. Its context grows until it
-// compacts. It never waits for an observer.
+// standIn is a simulated client that works on its own. Its context grows until it compacts.
+// It never waits for an observer.
 type standIn struct {
 	*scribe
 	t             *testing.T
 	d             *daemon
 	agent, parent string
 	rand          *rand.Rand
-	lose          float64       // how likely it is that the client is gone before it writes an answer down
+	lose          float64       // probability that the client ends before it records an answer
 	answered      chan struct{} // gets a value for each answer with a message
 	calm          func() bool   // no more compactions and losses
 	context       int
 
 	mu        sync.Mutex
-	heard     []heard
+	received  []received
 	compacted []compacted
 }
 
-// compacted is a compaction. Its parent gets a message, unless the session is cleared
-// soon afterwards.
+// compacted is a compaction. The parent gets a message, unless the session is cleared soon
+// afterwards.
 type compacted struct {
 	at      time.Time
 	cleared bool
 }
 
-// heard is a text in a transcript, and its agent.
-type heard struct{ agent, text string }
+// received is a text in a transcript, and its agent.
+type received struct{ agent, text string }
 
 func newStandIn(d *daemon, agent, parent string, lose float64) *standIn {
 	d.t.Helper()
@@ -207,7 +207,7 @@ func newStandIn(d *daemon, agent, parent string, lose float64) *standIn {
 	return s
 }
 
-// begin opens another session.
+// begin starts another session.
 func (s *standIn) begin() {
 	s.opens()
 	s.context = 20_000
@@ -220,9 +220,9 @@ func (s *standIn) must(err error) {
 	}
 }
 
-// tell runs a hook, and returns whether its answer had a message. Every tenth hook is a
+// fire runs a hook and reports whether its answer had a message. Every tenth hook is a
 // process.
-func (s *standIn) tell(p hook.Payload) bool {
+func (s *standIn) fire(p hook.Payload) bool {
 	var cmd *exec.Cmd
 	if s.rand.IntN(10) == 0 {
 		cmd = s.d.command("hook")
@@ -247,14 +247,14 @@ func (s *standIn) tell(p hook.Payload) bool {
 	if lost {
 		return false
 	}
-	s.must(s.hears(p.Event, text))
+	s.must(s.recordAnswer(p.Event, text))
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.heard = append(s.heard, heard{s.agent, text})
+	s.received = append(s.received, received{s.agent, text})
 	return true
 }
 
-// work is turn after turn, at the pace of tick, until ctx ends.
+// work runs turns, at the given pace, until ctx ends.
 func (s *standIn) work(ctx context.Context, pace time.Duration) {
 	tick := time.NewTicker(pace)
 	defer tick.Stop()
@@ -266,28 +266,28 @@ func (s *standIn) work(ctx context.Context, pace time.Duration) {
 			return true
 		}
 	}
-	s.tell(hook.Payload{Event: hook.SessionStart, Source: "startup"})
+	s.fire(hook.Payload{Event: hook.SessionStart, Source: "startup"})
 	for step() {
 		s.must(s.register("busy"))
-		s.tell(hook.Payload{Event: hook.UserPromptSubmit, Prompt: "Go on."})
+		s.fire(hook.Payload{Event: hook.UserPromptSubmit, Prompt: "Go on."})
 		s.must(s.prompts("Go on."))
 		for range 1 + s.rand.IntN(5) {
 			if !step() {
 				return
 			}
 			s.reply()
-			s.tell(hook.Payload{Event: hook.PostToolUse, ToolName: "Bash"})
+			s.fire(hook.Payload{Event: hook.PostToolUse, ToolName: "Bash"})
 			if !s.calm() &&
 				(s.context > 150_000 || s.context > 110_000 && s.rand.IntN(12) == 0) {
 				s.compact()
 			}
 		}
 		s.reply()
-		for active := false; s.tell(hook.Payload{
+		for active := false; s.fire(hook.Payload{
 			Event:          hook.Stop,
 			StopHookActive: active,
 		}) && step(); active = true {
-			s.reply() // the client answers to what a Stop hook says
+			s.reply() // the client replies to the answer of a Stop hook
 		}
 		s.must(s.turnEnds())
 		s.must(s.register("idle"))
@@ -297,7 +297,7 @@ func (s *standIn) work(ctx context.Context, pace time.Duration) {
 	}
 }
 
-// reply is an API message, after which the context is larger.
+// reply adds a reply of the model, after which the context is larger.
 func (s *standIn) reply() {
 	s.context += 500 + s.rand.IntN(14_000)
 	if s.calm() {
@@ -308,7 +308,7 @@ func (s *standIn) reply() {
 
 func (s *standIn) compact() {
 	trigger := []string{"auto", "manual"}[s.rand.IntN(2)]
-	s.tell(hook.Payload{Event: hook.PreCompact, Trigger: trigger})
+	s.fire(hook.Payload{Event: hook.PreCompact, Trigger: trigger})
 	s.mu.Lock()
 	s.compacted = append(s.compacted, compacted{at: time.Now()})
 	s.mu.Unlock()
@@ -318,26 +318,26 @@ func (s *standIn) compact() {
 		s.context,
 	))
 	s.context = 20_000
-	s.tell(hook.Payload{Event: hook.SessionStart, Source: "compact"})
-	s.tell(hook.Payload{Event: hook.PostCompact, Trigger: trigger})
+	s.fire(hook.Payload{Event: hook.SessionStart, Source: "compact"})
+	s.fire(hook.Payload{Event: hook.PostCompact, Trigger: trigger})
 }
 
 func (s *standIn) clear() {
-	s.tell(hook.Payload{Event: hook.SessionEnd, Reason: "clear"})
+	s.fire(hook.Payload{Event: hook.SessionEnd, Reason: "clear"})
 	s.mu.Lock()
 	for i := range s.compacted {
-		// The observer may not have run since.
+		// The observer may not have run since then.
 		if c := &s.compacted[i]; time.Since(c.at) < 10*time.Second {
 			c.cleared = true
 		}
 	}
 	s.mu.Unlock()
 	s.begin()
-	s.tell(hook.Payload{Event: hook.SessionStart, Source: "clear"})
+	s.fire(hook.Payload{Event: hook.SessionStart, Source: "clear"})
 }
 
-// post sends a JSON body to the observer and returns the status of the answer, 0 when there
-// is none.
+// post sends a JSON body to the observer and returns the status of the answer, or 0 without
+// one.
 func (d *daemon) post(path string, body any) int {
 	text, err := json.Marshal(body)
 	if err != nil {
@@ -356,7 +356,7 @@ func (d *daemon) post(path string, body any) int {
 	return resp.StatusCode
 }
 
-// sender sends messages, and repeats each under its own id until it is acknowledged.
+// sender sends messages and repeats each, with its own id, until it is acknowledged.
 type sender struct {
 	d        *daemon
 	name     string
@@ -370,7 +370,7 @@ type sender struct {
 	answers map[int]int     // by status
 }
 
-// sent is a message of whose acceptance the sender has heard.
+// sent is a message that was acknowledged.
 type sent struct{ to, text string }
 
 func newSender(d *daemon, name string, to ...string) *sender {
@@ -385,7 +385,8 @@ func newSender(d *daemon, name string, to ...string) *sender {
 	}
 }
 
-// work sends one message after the other until ctx ends, and the last until it is accepted.
+// work sends one message after another until ctx ends, and repeats the last until it is
+// accepted.
 func (s *sender) work(ctx context.Context, pace time.Duration) {
 	tick := time.NewTicker(pace)
 	defer tick.Stop()
@@ -428,7 +429,7 @@ func (s *sender) send(to string, m api.NewMessage) (accepted bool) {
 	return true
 }
 
-// verdict is what became of all that was sent and said.
+// verdict is the result of a run.
 type verdict struct {
 	Accepted, HeardOnce, HeardTwice, Notices int
 	problems                                 []string
@@ -443,13 +444,13 @@ func (o *verdict) report(t *testing.T) {
 	for _, p := range o.problems[:min(len(o.problems), 20)] {
 		t.Error(p)
 	}
-	t.Logf("accepted %d, heard once %d, heard twice %d; notices heard %d; problems %d",
+	t.Logf("accepted %d, received once %d, received twice %d; notices received %d; problems %d",
 		o.Accepted, o.HeardOnce, o.HeardTwice, o.Notices, len(o.problems))
 }
 
-// judge compares what was sent with what the transcripts show, and with what the queue
-// knows: a message is heard once, or twice with the second text marked, and a notice once.
-func judge(senders []*sender, list []heard, queue []api.Message) (o verdict) {
+// judge compares the messages that were sent with those in the transcripts and in the queue:
+// a message is received once, or twice with the second text marked, and a notice once.
+func judge(senders []*sender, list []received, queue []api.Message) (o verdict) {
 	byID := map[string]api.Message{}
 	keys := map[string]bool{}
 	for _, m := range queue {
@@ -463,7 +464,7 @@ func judge(senders []*sender, list []heard, queue []api.Message) (o verdict) {
 	for _, h := range list {
 		m, known := byID[h.text[strings.LastIndexByte(h.text, '#')+1:]]
 		if !known || m.To != h.agent {
-			o.problem("%s has heard what was not for it: %q", h.agent, h.text)
+			o.problem("%s received a message for another agent: %q", h.agent, h.text)
 		}
 		texts[m.ID] = append(texts[m.ID], h.text)
 	}
@@ -477,27 +478,27 @@ func judge(senders []*sender, list []heard, queue []api.Message) (o verdict) {
 		}
 		if (m.Status == "confirmed") != (n > 0) && m.Status != "withdrawn" ||
 			m.Key != "" && n > 1 {
-			o.problem("%s is %s and was heard %d times", m.ID+" "+m.Ref+m.Key, m.Status, n)
+			o.problem("%s is %s and was received %d times", m.ID+" "+m.Ref+m.Key, m.Status, n)
 		}
 	}
 	for _, s := range senders {
 		for word, m := range s.sent {
 			o.Accepted++
-			heard := sends[word]
-			for i, text := range heard {
+			received := sends[word]
+			for i, text := range received {
 				marked := strings.Contains(text, ", repeated] ")
 				if !strings.Contains(text, m.text) || strings.Count(text, "[sm ") != 1 ||
 					i > 0 && !marked {
-					o.problem("%s was heard as %.200q", word, text)
+					o.problem("%s was received as %.200q", word, text)
 				}
 			}
-			switch len(heard) {
+			switch len(received) {
 			case 1:
 				o.HeardOnce++
 			case 2:
 				o.HeardTwice++
 			default:
-				o.problem("%s was accepted and heard %d times", word, len(heard))
+				o.problem("%s was accepted and received %d times", word, len(received))
 			}
 		}
 	}

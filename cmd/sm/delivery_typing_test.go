@@ -31,34 +31,33 @@ import (
 
 const (
 	paneName = "sm-pane"
-	// paneHome and paneHooks are variables of a paneClient: the folder of all, and whether it
-	// has hooks; without any, it is known by its name alone.
+	// paneHome and paneHooks are variables of a paneClient: the common home, and whether it
+	// has hooks. Without hooks only its name identifies it.
 	paneHome, paneHooks = "SM_TEST_HOME", "SM_TEST_HOOKS"
 )
 
-// paneScreen is a client in a pane, as far as sm can say: it draws an input box, takes
-// pastes and Enter, and writes down what was submitted to it.
+// paneScreen is a simulated client in a pane: it draws an input box, takes pastes and Enter,
+// and records what was submitted.
 type paneScreen struct {
 	*scribe
 	hooks bool
-	// command runs a hook, without one it is sent as that would; begin is done
-	// once the observer knows the client, turn with what was submitted instead
-	// of an ordinary turn, act as the last of a turn, told with the answer of a
-	// hook, pasted before what was pasted is drawn.
-	command func() *exec.Cmd
-	begin   func() error
-	turn    func(text string) error
-	act     func() error
-	told    func(text string)
-	pasted  func(text string)
+	// command runs a hook; without it the hook is sent in this process. begin runs once the
+	// observer knows the client, turn replaces an ordinary turn, act runs last in a turn,
+	// onAnswer gets each answer of a hook, and pasted runs before a paste is drawn.
+	command  func() *exec.Cmd
+	begin    func() error
+	turn     func(text string) error
+	act      func() error
+	onAnswer func(text string)
+	pasted   func(text string)
 
 	draft, shown string
 	pastes       int
-	paste        *strings.Builder // within the brackets of one
+	paste        *strings.Builder // the paste that is being read
 	pending      []byte
 }
 
-// paneClient is its process.
+// paneClient is the process of a paneScreen.
 func paneClient() { newPaneScreen().main() }
 
 func newPaneScreen() *paneScreen {
@@ -113,11 +112,11 @@ func (s *paneScreen) run() error {
 	return err
 }
 
-// start sends SessionStart; false without an answer.
+// start sends SessionStart. It returns false without an answer.
 func (s *paneScreen) start() bool {
 	client := api.NewClient([]string{s.socket})
 	if s.hooks {
-		_, _ = s.tell(hook.Payload{Event: hook.SessionStart, Source: "startup"})
+		_, _ = s.fire(hook.Payload{Event: hook.SessionStart, Source: "startup"})
 	} else if _, err := client.Register(context.Background(), api.Registration{
 		ID:        s.origin.Agent,
 		SessionID: s.session,
@@ -129,8 +128,8 @@ func (s *paneScreen) start() bool {
 	return err == nil
 }
 
-// tell runs a hook, and writes its answer down. Without an observer a command says nothing.
-func (s *paneScreen) tell(p hook.Payload) (spoken bool, err error) {
+// fire runs a hook and records its answer. Without an observer a hook prints nothing.
+func (s *paneScreen) fire(p hook.Payload) (spoken bool, err error) {
 	if !s.hooks {
 		return false, nil
 	}
@@ -142,30 +141,30 @@ func (s *paneScreen) tell(p hook.Payload) (spoken bool, err error) {
 	if err != nil || text == "" {
 		return false, err
 	}
-	if s.told != nil {
-		s.told(text)
+	if s.onAnswer != nil {
+		s.onAnswer(text)
 	}
-	return true, s.hears(p.Event, text)
+	return true, s.recordAnswer(p.Event, text)
 }
 
-// submit is a turn.
+// submit runs a turn.
 func (s *paneScreen) submit(text string) error {
 	err := s.register("busy")
 	if err == nil {
-		_, err = s.tell(hook.Payload{Event: hook.UserPromptSubmit, Prompt: text})
+		_, err = s.fire(hook.Payload{Event: hook.UserPromptSubmit, Prompt: text})
 	}
 	err = errors.Join(err, s.prompts(text), s.replies(31_000))
 	if s.act != nil {
 		err = errors.Join(err, s.act())
 	}
 	for active, spoken := false, s.hooks; spoken && err == nil; active = true {
-		spoken, err = s.tell(hook.Payload{Event: hook.Stop, StopHookActive: active})
+		spoken, err = s.fire(hook.Payload{Event: hook.Stop, StopHookActive: active})
 		err = errors.Join(err, s.replies(31_000))
 	}
 	return errors.Join(err, s.turnEnds(), s.register("idle"))
 }
 
-// read takes keys and pastes from what is pending.
+// read takes keys and pastes from the pending input.
 func (s *paneScreen) read() error {
 	const opens, closes = "\x1b[200~", "\x1b[201~"
 	for len(s.pending) > 0 {
@@ -200,7 +199,7 @@ func (s *paneScreen) read() error {
 					return err
 				}
 			}
-		case b == '\x15': // Ctrl-U, as a line is taken back: the real client empties its box
+		case b == '\x15': // Ctrl-U: the real client empties its box
 			s.draft, s.shown, s.pending = "", "", s.pending[1:]
 		default:
 			s.draft, s.shown = s.draft+string(s.pending[:1]), s.shown+string(s.pending[:1])
@@ -231,7 +230,7 @@ func (s *paneScreen) draw() {
 	fmt.Print("\x1b[H\x1b[2J● Answer.\r\n" + rule + "❯\u00a0" + s.shown + "\x1b7\x1b[7m \x1b[0m\r\n" + rule + "  ? for shortcuts\x1b8")
 }
 
-// panes is a tmux server with clients in it.
+// panes is a tmux server with simulated clients.
 type panes struct {
 	d      *daemon
 	socket string
@@ -285,7 +284,7 @@ func newPanesOf(d *daemon, n int, program string) *panes {
 	return p
 }
 
-// end ends the server, and waits for its clients: what they still write would be in the way.
+// end ends the server and waits for its clients, which still write to their files.
 func (p *panes) end() {
 	pids, err := p.tmux("list-panes", "-a", "-F", "#{pane_pid}")
 	if err == nil {
@@ -299,7 +298,7 @@ func (p *panes) end() {
 		pid, err := strconv.Atoi(text)
 		if err != nil ||
 			!comes(5*time.Millisecond, timeout, func() bool { return !proc.Alive(pid, "") }) {
-			p.d.t.Errorf("the client %s does not end", text)
+			p.d.t.Errorf("client %s does not end", text)
 			return
 		}
 	}
@@ -325,9 +324,9 @@ func (p *panes) tmux(args ...string) (string, error) {
 	return string(out), err
 }
 
-// heard returns all prompts and answers of hooks in transcripts, except those without a
-// message of sm. Calls are counted: they have no text.
-func (p *panes) heard(sessions map[string]string) (list []heard, calls int) {
+// received returns the prompts and hook answers in transcripts that have a message of sm. It
+// counts calls, which have no text.
+func (p *panes) received(sessions map[string]string) (list []received, calls int) {
 	paths, err := filepath.Glob(filepath.Join(p.d.projects, "*", "*.jsonl"))
 	if err != nil {
 		p.d.t.Fatal(err)
@@ -355,9 +354,9 @@ func (p *panes) heard(sessions map[string]string) (list []heard, calls int) {
 				case text == "", text == "Go.", strings.HasPrefix(
 					text,
 					"[sm message] That message ",
-				): // to a call that comes too late
+				): // the answer to a late call
 				default:
-					list = append(list, heard{agent, text})
+					list = append(list, received{agent, text})
 				}
 			}
 		}
@@ -378,9 +377,9 @@ func (d *daemon) offered(timeout <-chan time.Time) bool {
 	})
 }
 
-// TestDeliveryTypingKills guards the same as TestDeliveryKills where messages are typed at
-// prompts, by real tmux: the observer is killed up to 150 ms after an offer, which is before,
-// while or after it types. SM_KILLS_TYPING says how often.
+// TestDeliveryTypingKills is TestDeliveryKills for messages that are typed at prompts in real
+// tmux: the observer is killed up to 150 ms after an offer, which is before, while or after
+// it types. SM_KILLS_TYPING is the number of kills.
 func TestDeliveryTypingKills(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes long; the run without the race detector has it")
@@ -411,7 +410,7 @@ func TestDeliveryTypingKills(t *testing.T) {
 	var sending sync.WaitGroup
 	defer sending.Wait()
 	s := newSender(d, "s", p.agents...)
-	s.short = true // the origin of a label cannot be found afterwards: it keeps all else out
+	s.short = true // a label of pasted text would hide the message
 	sending.Go(func() { s.work(quiet, 600*time.Millisecond) })
 	aimed := 0
 	for i := range n {
@@ -420,13 +419,13 @@ func TestDeliveryTypingKills(t *testing.T) {
 			<-time.After(rand.N(150 * time.Millisecond))
 		}
 		if !d.kill() {
-			t.Fatalf("kill %d: it had ended by itself", i)
+			t.Fatalf("kill %d: the observer had already ended", i)
 		}
 		d.start()
 	}
 	stopSending()
 	sending.Wait()
-	defer func() { // for who looks for what it waits for
+	defer func() { // shows what the client waits for
 		for i := range p.agents {
 			if t.Failed() {
 				screen, _ := p.tmux("capture-pane", "-p", "-t", fmt.Sprintf("keep:%d", i+1))
@@ -434,16 +433,16 @@ func TestDeliveryTypingKills(t *testing.T) {
 			}
 		}
 	}()
-	queue := d.heardAll(
+	queue := d.delivered(
 		time.Minute+time.Duration(n)*time.Second,
 		func(api.Message) bool { return true },
 	)
-	list, calls := p.heard(sessions)
+	list, calls := p.received(sessions)
 	o := judge([]*sender{s}, list, queue)
 	o.report(t)
 	if calls == 0 || calls == o.Accepted {
 		t.Errorf(
-			"%d of %d messages were called for: one of the ways was not tried",
+			"%d of %d messages were typed as calls: one of the ways was not tried",
 			calls,
 			o.Accepted,
 		)

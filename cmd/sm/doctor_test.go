@@ -40,8 +40,7 @@ func newClinic(t *testing.T) *clinic {
 	return c
 }
 
-// A finding is a doctor.Finding, in a form that tables may write without the
-// names of its fields.
+// A finding is a doctor.Finding for tables without field names.
 type finding struct {
 	Check  string
 	Status doctor.Status
@@ -51,7 +50,7 @@ type finding struct {
 
 const healthy, noted, broken = doctor.Healthy, doctor.Noted, doctor.Broken
 
-// TestDoctorAlertmanagers: only those that fail are named.
+// TestDoctorAlertmanagers tests that only failing Alertmanagers are named.
 func TestDoctorAlertmanagers(t *testing.T) {
 	t.Parallel()
 	web := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -74,10 +73,10 @@ func TestDoctorAlertmanagers(t *testing.T) {
 	}
 }
 
-// managed is the administrator's settings file.
+// managed returns the administrator's settings file.
 func (c *clinic) managed() string { return c.home + "/etc/managed-settings.json" }
 
-// findings returns those of some checks.
+// findings returns the findings of some checks.
 func (c *clinic) findings(checks ...string) []finding {
 	c.t.Helper()
 	env := testEnv(c.vars)
@@ -102,7 +101,7 @@ func (c *clinic) findings(checks ...string) []finding {
 			all = append(all, f)
 		}
 		if (f.Status == healthy) != (f.Remedy == "") {
-			c.t.Errorf("no remedy, or one without need: %+v", f)
+			c.t.Errorf("remedy missing or superfluous: %+v", f)
 		}
 	}
 	return all

@@ -14,7 +14,7 @@ import (
 	"sm/cmd/sm/internal/config"
 )
 
-// testEnv is the environment of a process with these variables and a home of /home/u.
+// testEnv returns the environment of a process with these variables and the home /home/u.
 func testEnv(vars map[string]string) *environ {
 	all := map[string]string{"HOME": "/home/u"}
 	maps.Copy(all, vars)
@@ -36,7 +36,7 @@ func testEnv(vars map[string]string) *environ {
 	}}
 }
 
-// mustLoad is the configuration of a process with this file and these variables.
+// mustLoad returns the configuration of a process with this file and these variables.
 func mustLoad(t testing.TB, text string, vars map[string]string) *config.Config {
 	t.Helper()
 	cfg, err := config.Parse(

@@ -31,7 +31,7 @@ const (
 	countRequest  = "count\n"
 )
 
-// becomeUser gives up root for the uid in asUserVar.
+// becomeUser changes from root to the uid in asUserVar.
 func becomeUser() {
 	uid, err := strconv.Atoi(os.Getenv(asUserVar))
 	if err == nil && uid != 0 {
@@ -59,9 +59,9 @@ func asPrograms(name string) [][]string {
 	return [][]string{nil}
 }
 
-// serveForeign is another user's process that serves the socket named by its
-// argument. It refuses what it is asked, and counts the bytes it is sent, but
-// for those of countRequest, which it answers with the count.
+// serveForeign is a process of another user that serves the socket named by its argument. It
+// refuses requests and counts the bytes it receives, except those of countRequest, which it
+// answers with the count.
 func serveForeign() {
 	becomeUser()
 	l, err := net.Listen("unix", os.Args[1])
@@ -74,7 +74,7 @@ func serveForeign() {
 	fmt.Println("ready")
 	total := 0
 	buffer := make([]byte, 64<<10)
-	for { // one after another, so that the count covers every connection made before it was asked for
+	for { // one after another, so that the count covers all connections made before the request for it
 		c, err := l.Accept()
 		if err != nil {
 			panic(err)
@@ -94,7 +94,7 @@ func serveForeign() {
 	}
 }
 
-// foreignRig is a user, and a socket that is served for somebody.
+// foreignRig is a user, and a socket served by another user.
 type foreignRig struct {
 	t    *testing.T
 	user int
@@ -138,12 +138,12 @@ func newForeignRig(t *testing.T, user, uid int) *foreignRig {
 		_ = cmd.Wait()
 	})
 	if line, err := bufio.NewReader(out).ReadString('\n'); line != "ready\n" {
-		t.Fatalf("the server says %q, %v", line, err)
+		t.Fatalf("the server printed %q, %v", line, err)
 	}
 	return r
 }
 
-// count is how many bytes the server was sent.
+// count returns the number of bytes that the server received.
 func (r *foreignRig) count() (n int) {
 	r.t.Helper()
 	c, err := net.Dial("unix", r.path)
@@ -161,10 +161,10 @@ func (r *foreignRig) count() (n int) {
 	return n
 }
 
-// run runs sm as the user. It returns what stands on standard error.
+// run runs sm as the user and returns its standard error.
 func (r *foreignRig) run(vars []string, args ...string) (stderr string) {
 	r.t.Helper()
-	// Long after every command has given up; a hang shows as a killed one.
+	// Commands time out long before this; a hang shows as a killed command.
 	ctx, cancel := context.WithTimeout(r.t.Context(), time.Minute)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, asUserName, args...)
@@ -182,8 +182,8 @@ func (r *foreignRig) run(vars []string, args ...string) (stderr string) {
 	return errOut.String()
 }
 
-// TestForeignSocket: what asks an observer sends no byte to a socket that a
-// process of another user serves, be that root.
+// TestForeignSocket tests that clients send no byte to a socket served by a process of
+// another user, including root.
 func TestForeignSocket(t *testing.T) {
 	t.Parallel()
 	if os.Geteuid() != 0 {
@@ -216,7 +216,7 @@ func TestForeignSocket(t *testing.T) {
 			}
 		}
 	}
-	t.Run("control", func(t *testing.T) { // who serves it himself is asked, so the count below means something
+	t.Run("control", func(t *testing.T) { // a server of the same user is asked, so that the count below is meaningful
 		r := newForeignRig(t, user, user)
 		asks(t, r, []string{"SM_SOCKET=" + r.path}, nil, true)
 	})
@@ -235,27 +235,28 @@ func TestForeignSocket(t *testing.T) {
 				user,
 			)
 			if got := r.run(nil, "status", "--socket", r.path); got != want {
-				t.Errorf("sm status says %q, want %q", got, want)
+				t.Errorf("sm status: got %q, want %q", got, want)
 			}
 		})
 	}
 }
 
-// TestForeignSocketPassedOver: behind a socket of somebody else our own is found.
+// TestForeignSocketPassedOver tests that a socket of another user is skipped for a later one
+// of this user.
 func TestForeignSocketPassedOver(t *testing.T) {
 	t.Parallel()
 	if os.Geteuid() != 0 {
 		t.Skip("only root can be another user")
 	}
 	r := newForeignRig(t, 0, 65534)
-	e := newEar(t, say("heard"))
+	e := newEar(t, say("answer"))
 	if got := answerOf(
 		t.Context(),
 		[]string{r.path, e.socket},
 		[]byte("{}"),
-	); string(got) != "heard" || len(e.all()) != 1 ||
+	); string(got) != "answer" || len(e.all()) != 1 ||
 		r.count() != 0 {
-		t.Errorf("answered %q, ours heard %q, the other %d bytes", got, e.all(), r.count())
+		t.Errorf("answer %q; our observer received %q, the other %d bytes", got, e.all(), r.count())
 	}
 	_, err := api.Dial([]string{r.path, r.home + "/none"})
 	want := &api.ForeignError{Path: r.path, UID: 65534}

@@ -17,8 +17,8 @@ import (
 	"sm/transcript/transcripttest"
 )
 
-// TestGreeting: three lines, and one is the address. All transcripts count, also those read by an
-// observer before.
+// TestGreeting tests that the greeting has three lines, one with the address, and counts all
+// transcripts, including those read by an earlier observer.
 func TestGreeting(t *testing.T) {
 	t.Parallel()
 	stats := &follow.Stats{}
@@ -38,7 +38,7 @@ func TestGreeting(t *testing.T) {
 	if diff := cmp.Diff(want, greeting(addrs, o, "sm")); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
-	codex := t.TempDir() // the archive is not there
+	codex := t.TempDir() // without an archive
 	o.Clients[0].Dirs = []string{codex, codex + "/archived_sessions"}
 	if got, want := greeting(
 		addrs,
@@ -79,8 +79,8 @@ func TestGreeting(t *testing.T) {
 	}
 }
 
-// TestRecent: the start of an observer ends with the costs of the last 30 days, and without
-// compactions there is no such line.
+// TestRecent tests that the greeting ends with the costs of the last 30 days, and has no such
+// line without compactions.
 func TestRecent(t *testing.T) {
 	dir := t.TempDir()
 	now := time.Now()

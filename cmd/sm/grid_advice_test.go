@@ -11,8 +11,8 @@ import (
 	"sm/transcript/transcripttest"
 )
 
-// regular are sessions of some cycles that fill up in small steps, a prompt
-// every other reading, to sizes that differ.
+// regular returns sessions of some cycles that fill up in small steps, with a prompt every
+// other reading, to different sizes.
 func regular(sessions, cycles int) (all []*transcripttest.HandWritten) {
 	for n := range sessions {
 		s := transcripttest.NewHandWritten(n)
@@ -26,8 +26,8 @@ func regular(sessions, cycles int) (all []*transcripttest.HandWritten) {
 	return all
 }
 
-// TestAdviceInForce: where what is in force is what would be chosen there is
-// nothing to change, and nothing to paste.
+// TestAdviceInForce tests that there is nothing to change or paste if the recommended
+// settings are in force.
 func TestAdviceInForce(t *testing.T) {
 	dir := transcripttest.Written(t, t.TempDir(), regular(10, 4)...)
 	g := gridOf(t, dir, "--warning", "95", "--critical", "98")
@@ -49,14 +49,13 @@ func TestAdviceInForce(t *testing.T) {
 		append([]string{"replay", "--grid", "--verbose", dir}, flags...)...,
 	))
 	if !strings.Contains(text, "Keep ") || strings.Contains(text, "context_monitor:") {
-		t.Errorf("said:\n%s", text)
+		t.Errorf("printed:\n%s", text)
 	}
 }
 
-// TestSizesUntold: for clients without a size at compactions, the size is that
-// of the last reading by its time, and thresholds in tokens are tried there
-// too.
-func TestSizesUntold(t *testing.T) {
+// TestSizesUnreported tests that for clients that report no size at compactions, the size is
+// that of the latest reading, and thresholds in tokens are tried too.
+func TestSizesUnreported(t *testing.T) {
 	dir := t.TempDir()
 	for n := range 12 {
 		s := transcripttest.NewHandWritten(n)
@@ -66,7 +65,7 @@ func TestSizesUntold(t *testing.T) {
 		}
 		s.Compact("auto", 0)
 		s.Now = s.Now.Add(-25e9)
-		s.Read(158) // written late, but it is older
+		s.Read(158) // written later, with an older time
 		s.Now = s.Now.Add(60e9)
 		s.Read(30)
 		transcripttest.Written(t, dir, s)
@@ -85,8 +84,8 @@ func TestSizesUntold(t *testing.T) {
 	}
 }
 
-// TestWindowThatTurnedOut: percentages are of the window that a session turned
-// out to have, from its beginning on.
+// TestWindowThatTurnedOut tests that percentages are of the window that a session turned out
+// to have, for all of the session.
 func TestWindowThatTurnedOut(t *testing.T) {
 	s := transcripttest.NewHandWritten(1)
 	for size := 20; size < 700; size += 20 {

@@ -8,9 +8,9 @@ import (
 	"sm/transcript/transcripttest"
 )
 
-// TestGridAgreesWithReplay: at given thresholds a grid agrees with a replay,
-// where nothing was copied and no window turned out to be larger: in
-// compactions that were not manual, and in those after a notice.
+// TestGridAgreesWithReplay tests that at given thresholds a grid agrees with a replay of
+// transcripts without copies and without larger windows: in compactions that were not manual,
+// and in those after a notice.
 func TestGridAgreesWithReplay(t *testing.T) {
 	dir := t.TempDir()
 	if _, err := transcripttest.Generate(dir, transcripttest.Options{

@@ -19,14 +19,14 @@ import (
 	"sm/observer/api"
 )
 
-// moment is when an observer is killed: a file has a certain content for the first time.
+// moment is when an observer is killed: when a file first has a certain content.
 type moment struct {
 	name  string
 	files []string
-	parts []string // of a line; none: the file is another
+	parts []string // of a line; without any, the file changes
 }
 
-// moments are those of a handoff, in their order.
+// moments returns the moments of a handoff, in order.
 func (p *panes) moments() (list []moment) {
 	log := []string{filepath.Join(p.d.dir, "log")}
 	var journals []string
@@ -69,7 +69,7 @@ func (p *panes) moments() (list []moment) {
 	}
 }
 
-// comes waits for a moment to come again; false when it does not in time.
+// comes waits until the moment comes again; it returns false on timeout.
 func (m *moment) comes(timeout <-chan time.Time) bool {
 	read := func() (all [][]byte) {
 		for _, path := range m.files {
@@ -100,15 +100,16 @@ func (m *moment) comes(timeout <-chan time.Time) bool {
 	})
 }
 
-// killRound is a seat's journal of one handoff.
+// killRound is one handoff in a client's journal.
 type killRound struct {
 	path            string
-	accepted        bool // the call was answered; else it may have been stored all the same
+	accepted        bool // the call was answered; otherwise it may still have been stored
 	clears, prompts int
-	between         []string // heard after /clear and before the prompt
+	between         []string // received after /clear and before the prompt
 }
 
-// read takes a journal apart. What comes before the first handoff is a killRound without path.
+// readJournal splits a journal by handoff. Events before the first one are a killRound
+// without path.
 func readJournal(t *testing.T, path string) (list []killRound) {
 	t.Helper()
 	text, err := os.ReadFile(path)
@@ -131,19 +132,18 @@ func readJournal(t *testing.T, path string) (list []killRound) {
 			c.clears++
 		case e.Kind == "entered" && strings.HasPrefix(e.Text, "Read "):
 			if e.Text != "Read "+c.path+" and continue from where you left off." {
-				t.Errorf("after %s was handed over %q is typed", c.path, e.Text)
+				t.Errorf("after the handoff of %s: %q is typed", c.path, e.Text)
 			}
 			c.prompts++
-		case (e.Kind == "entered" || e.Kind == "told") && c.clears > 0 && c.prompts == 0:
+		case (e.Kind == "entered" || e.Kind == "answer") && c.clears > 0 && c.prompts == 0:
 			c.between = append(c.between, e.Text)
 		}
 	}
 	return list
 }
 
-// judge returns the error of one handoff, "" for none, and how it ended. A call
-// was repeated until it was answered: an earlier one was replaced, or was seen
-// before it was stored, and never answered.
+// judge returns how a handoff ended, and an error or "". A call is repeated until it is
+// answered: an earlier one was replaced, or was read before it was stored and never answered.
 func (c *killRound) judge(all []api.Handoff, refs map[string]bool) (state, problem string) {
 	var h api.Handoff
 	for _, x := range all {
@@ -155,10 +155,10 @@ func (c *killRound) judge(all []api.Handoff, refs map[string]bool) (state, probl
 		return "not accepted", ""
 	}
 	if h.ID == "" {
-		return "lost", "it was accepted, and no observer knows of it"
+		return "lost", "it was accepted, and no observer has it"
 	}
-	// A message may begin another turn before the handoff begins, and the agent
-	// hands over again at its end.
+	// A message may begin another turn before the handoff begins, and the agent hands over
+	// again at its end.
 	replaced := h.Reason == "replaced" &&
 		c.clears+c.prompts == 0 && slices.ContainsFunc(all, func(x api.Handoff) bool {
 		return x.ID != h.ID && x.Agent == h.Agent && x.MadeAt.Equal(h.ChangedAt)
@@ -177,15 +177,14 @@ func (c *killRound) judge(all []api.Handoff, refs map[string]bool) (state, probl
 	case h.State == "failed" && !reported:
 		problem = "no message reports the failure " + h.Reason
 	case h.State == "confirmed" && len(c.between) > 0:
-		problem = fmt.Sprintf("between /clear and the prompt it hears %q", c.between)
+		problem = fmt.Sprintf("between /clear and the prompt it received %q", c.between)
 	}
 	return cmp.Or(h.Reason, h.State), problem
 }
 
-// TestHandoffKills: clients in real tmux hand over turn after turn, others send
-// them messages, and the observer is killed at some states of a handoff,
-// between paste and Enter, and before and after each of them. SM_KILLS_HANDOFF
-// says how often.
+// TestHandoffKills tests handoffs of clients in real tmux, turn after turn, with messages
+// from senders, while the observer is killed at some states of a handoff, between paste and
+// Enter, and before and after each of them. SM_KILLS_HANDOFF is the number of kills.
 func TestHandoffKills(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes long")
@@ -223,12 +222,12 @@ func TestHandoffKills(t *testing.T) {
 		switch i % 3 {
 		case 1:
 			<-time.After(rand.N(30 * time.Millisecond))
-		case 2: // all else goes on while it is stopped
+		case 2: // the clients continue while it is stopped
 			_ = d.cmd.Process.Signal(syscall.SIGSTOP)
 			<-time.After(rand.N(300 * time.Millisecond))
 		}
 		if !d.kill() {
-			t.Fatalf("kill %d: it had ended by itself", i)
+			t.Fatalf("kill %d: the observer had already ended", i)
 		}
 		d.start()
 	}
@@ -274,9 +273,9 @@ func TestHandoffKills(t *testing.T) {
 	}
 	t.Logf("handoffs by their end: %v", ended)
 	if ended["confirmed"] == 0 {
-		t.Error("nothing was shown")
+		t.Error("no handoff was confirmed")
 	}
 	if strings.Contains(log, "level=ERROR") || strings.Contains(log, "panic") {
-		t.Error("its log has errors")
+		t.Error("the log has errors")
 	}
 }

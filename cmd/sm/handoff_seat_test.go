@@ -16,27 +16,27 @@ import (
 
 const (
 	seatName = "sm-seat"
-	// pasteShows is how long a seat takes to draw what was pasted, about as long as the
-	// client: only then sm presses Enter.
+	// pasteShows is how long a client takes to draw a paste, about as long as the real one:
+	// sm presses Enter only then.
 	pasteShows = 40 * time.Millisecond
 )
 
-// seatScreen is a client in a pane that hands over in each of its turns, by the
-// real commands, and obeys /clear: another session, in the registry at once, in
-// a transcript at once or with its first prompt. Its journal has all events.
+// seatScreen is a simulated client in a pane that hands over in each turn with the real
+// commands. After /clear it has another session, in the registry at once, and in a transcript
+// at once or with its first prompt. Its journal has all events.
 type seatScreen struct {
 	*paneScreen
 	journal *os.File
 	docs    int
 }
 
-// event is a line of a seat's journal.
+// event is a line of the journal.
 type event struct {
-	Kind string `json:"kind"` // called, scheduled, pasted, entered, told
-	Text string `json:"text"` // told: after the hook's event
+	Kind string `json:"kind"` // called, scheduled, refused, pasted, entered, answer
+	Text string `json:"text"` // text of the event
 }
 
-// seatClient is its process.
+// seatClient is the process of a seatScreen.
 func seatClient() {
 	s := &seatScreen{paneScreen: newPaneScreen()}
 	var err error
@@ -53,7 +53,7 @@ func seatClient() {
 	s.begin = func() error { return s.submit("Begin.") }
 	s.turn = s.obeys
 	s.act = s.handsOver
-	s.told = func(text string) { s.notes("told", text) }
+	s.onAnswer = func(text string) { s.notes("answer", text) }
 	s.pasted = func(text string) {
 		s.notes("pasted", text)
 		<-time.After(pasteShows)
@@ -63,7 +63,7 @@ func seatClient() {
 
 func journalOf(dir, agent string) string { return filepath.Join(dir, "journal-"+agent) }
 
-// calm is the file that lets seats hand over no more.
+// calm returns the file that ends handoffs.
 func calm(dir string) string { return filepath.Join(dir, "calm") }
 
 func (s *seatScreen) notes(kind, text string) {
@@ -81,18 +81,18 @@ func (s *seatScreen) obeys(text string) error {
 	if text != "/clear" {
 		return s.submit(text)
 	}
-	_, ended := s.tell(hook.Payload{Event: hook.SessionEnd, Reason: "clear"})
+	_, ended := s.fire(hook.Payload{Event: hook.SessionEnd, Reason: "clear"})
 	s.opens()
 	err := errors.Join(ended, s.register("idle"))
 	if rand.IntN(2) == 0 {
 		err = errors.Join(err, s.prompts("<command-name>/clear</command-name>"))
 	}
-	_, began := s.tell(hook.Payload{Event: hook.SessionStart, Source: "clear"})
+	_, began := s.fire(hook.Payload{Event: hook.SessionStart, Source: "clear"})
 	return errors.Join(err, began)
 }
 
-// handsOver calls sm handoff until it is accepted: the observer may be gone, or not done with
-// the last one.
+// handsOver calls sm handoff until it is accepted: the observer may be down, or busy with the
+// previous handoff.
 func (s *seatScreen) handsOver() error {
 	s.docs++
 	doc := filepath.Join(

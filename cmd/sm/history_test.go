@@ -16,7 +16,7 @@ import (
 	"sm/transcript/transcripttest"
 )
 
-// gridOf is what a grid says of a folder.
+// gridOf returns the grid of a folder.
 func gridOf(t *testing.T, args ...string) (g tune.Grid) {
 	t.Helper()
 	if err := json.Unmarshal(
@@ -28,9 +28,9 @@ func gridOf(t *testing.T, args ...string) (g tune.Grid) {
 	return g
 }
 
-// TestForkWhoseOriginWentOn: whether it names its origin or not, a fork's first
-// cycle has the turns and readings that it copied, and the origin, which went
-// on, has them too; the totals have them once.
+// TestForkWhoseOriginWentOn tests that a fork's first cycle has the turns and readings that
+// it copied, whether it names its origin or not, that the origin, which continued, has them
+// too, and that totals count them once.
 func TestForkWhoseOriginWentOn(t *testing.T) {
 	for name, named := range map[string]bool{"fork": true, "resume": false} {
 		t.Run(name, func(t *testing.T) {
@@ -83,8 +83,8 @@ func TestForkWhoseOriginWentOn(t *testing.T) {
 	}
 }
 
-// TestSnapshots: an older copy of a transcript adds nothing to it, whatever its
-// folder is called.
+// TestSnapshots tests that an older copy of a transcript adds nothing, whatever its folder is
+// called.
 func TestSnapshots(t *testing.T) {
 	for _, names := range [][2]string{{"-one", "-two"}, {"-two", "-one"}} {
 		dir := t.TempDir()
@@ -121,9 +121,9 @@ func TestSnapshots(t *testing.T) {
 	}
 }
 
-// TestContinuations: a compaction after which an early client began a new file
-// counts apart, for that shows nothing of its cycle; and the file before it did
-// not end without one.
+// TestContinuations tests that a compaction after which an early client began a new file
+// counts separately, since it shows nothing of its cycle, and that the file before it did not
+// end without a compaction.
 func TestContinuations(t *testing.T) {
 	dir := t.TempDir()
 	for n := range 12 {
@@ -160,9 +160,8 @@ func TestContinuations(t *testing.T) {
 	}
 }
 
-// TestEndedOtherwise: the last cycle of a session is not one that ended without
-// a compaction where a /clear or a handoff ended it, or where it may still go
-// on.
+// TestEndedOtherwise tests that the last cycle of a session does not count as ended without a
+// compaction if it ended by a /clear or a handoff, or may continue.
 func TestEndedOtherwise(t *testing.T) {
 	for _, c := range []struct {
 		name  string
@@ -222,8 +221,8 @@ func TestEndedOtherwise(t *testing.T) {
 	}
 }
 
-// TestForkAlone: of a fork without its origin, which begins with what is
-// newest, a report, a grid and a replay count the same compactions.
+// TestForkAlone tests that report, grid and replay count the same compactions in a fork
+// without its origin.
 func TestForkAlone(t *testing.T) {
 	s := transcripttest.NewSession(3, "2.1.197")
 	for range 3 {
@@ -269,7 +268,7 @@ func TestForkAlone(t *testing.T) {
 	}
 }
 
-// TestStrangeFiles: a file without a record is no session, and the number of
+// TestStrangeFiles tests that a file without a record is no session, and that the number of
 // such files is printed.
 func TestStrangeFiles(t *testing.T) {
 	dir := t.TempDir()
@@ -296,7 +295,7 @@ func TestStrangeFiles(t *testing.T) {
 		{"report", filepath.Join(dir, "empty.jsonl")},
 	} {
 		if text := output(t, args...); !bytes.Contains(text, []byte("left out\n")) {
-			t.Errorf("%v says nothing of them:\n%s", args, text)
+			t.Errorf("%v does not mention them:\n%s", args, text)
 		}
 	}
 }

@@ -7,8 +7,8 @@ import (
 	"sm/transcript/claude/hook"
 )
 
-// TestCodexHook: a hook of Codex, by its argument or its payload, is about the
-// thread that calls it, and gets Codex's form of answer.
+// TestCodexHook tests that a hook of Codex, recognized by its argument or payload, is about
+// the thread that calls it and prints Codex's form of answer.
 func TestCodexHook(t *testing.T) {
 	t.Parallel()
 	const (
@@ -98,11 +98,11 @@ func TestCodexHook(t *testing.T) {
 			); got != tt.want {
 				t.Errorf("printed %q, want %q", got, tt.want)
 			}
-			heard := e.all()
-			if len(heard) != 1 {
-				t.Fatalf("heard %q", heard)
+			received := e.all()
+			if len(received) != 1 {
+				t.Fatalf("received %q", received)
 			}
-			p, err := hook.Decode([]byte(heard[0]))
+			p, err := hook.Decode([]byte(received[0]))
 			if client := p.SM.Client; err != nil || p.SessionID != tt.session ||
 				(client == "codex") == strings.HasPrefix(tt.name, "Claude") {
 				t.Errorf("error %v, session %q of client %q", err, p.SessionID, client)

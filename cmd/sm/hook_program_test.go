@@ -7,9 +7,9 @@ import (
 	"testing"
 )
 
-// TestNoticesNameAProgramThatRuns: a notice has the path of sm where sm is not
-// in the agent's PATH or is another program there, if any shell takes that path
-// for one plain word.
+// TestNoticesNameAProgramThatRuns tests that a notice has the path of sm if sm is not in the
+// agent's PATH or is another program there, provided that every shell takes that path as one
+// plain word.
 func TestNoticesNameAProgramThatRuns(t *testing.T) {
 	dir := t.TempDir()
 	self, err := os.Executable()

@@ -22,11 +22,11 @@ import (
 	"sm/transcript/claude/hook"
 )
 
-// ear is an observer that records requests and has one answer.
+// ear is an observer that records requests and sends a fixed answer.
 type ear struct {
-	socket string
-	mu     sync.Mutex
-	heard  []string
+	socket   string
+	mu       sync.Mutex
+	received []string
 }
 
 func newEar(t testing.TB, answer http.HandlerFunc) *ear {
@@ -47,7 +47,7 @@ func newEar(t testing.TB, answer http.HandlerFunc) *ear {
 			t.Errorf("%s %s %v: error %v", r.Method, r.URL, r.Header, err)
 		}
 		e.mu.Lock()
-		e.heard = append(e.heard, string(body))
+		e.received = append(e.received, string(body))
 		e.mu.Unlock()
 		answer(w, r)
 	}), ReadHeaderTimeout: time.Minute}
@@ -70,10 +70,10 @@ func newEar(t testing.TB, answer http.HandlerFunc) *ear {
 func (e *ear) all() []string {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	return append([]string(nil), e.heard...)
+	return append([]string(nil), e.received...)
 }
 
-// wait waits for the first report, whose sender may not wait itself.
+// wait returns the first report, whose sender may not wait for an answer.
 func (e *ear) wait(t testing.TB) string {
 	t.Helper()
 	if !comes(
@@ -81,7 +81,7 @@ func (e *ear) wait(t testing.TB) string {
 		time.After(2*time.Minute),
 		func() bool { return len(e.all()) > 0 },
 	) {
-		t.Fatal("nothing was heard")
+		t.Fatal("no report was received")
 	}
 	return e.all()[0]
 }
@@ -102,7 +102,7 @@ func callHook(t *testing.T, vars map[string]string, stdin io.Reader, args ...str
 	return env.Stdout.(*bytes.Buffer).String()
 }
 
-// unhurried are hooks whose observer may be slow.
+// unhurried returns the process of a hook whose observer may be slow.
 func unhurried(env *environ) *hooks.Process {
 	p := env.Process
 	p.Slower = 60
@@ -127,11 +127,11 @@ func TestHookTellsAndAnswers(t *testing.T) {
 	if got != toldAgent+"\n" {
 		t.Errorf("printed %q", got)
 	}
-	heard := e.all()
-	if len(heard) != 1 {
-		t.Fatalf("heard %q", heard)
+	received := e.all()
+	if len(received) != 1 {
+		t.Fatalf("received %q", received)
 	}
-	p, err := hook.Decode([]byte(heard[0]))
+	p, err := hook.Decode([]byte(received[0]))
 	if at := p.SM.At; err != nil || at.Before(before) || at.After(time.Now()) {
 		t.Errorf("error %v, at %v", err, at)
 	}
@@ -156,7 +156,8 @@ func TestHookTellsAndAnswers(t *testing.T) {
 	}
 }
 
-// A client that keeps the pipe open must not be waited for (rivals' lesson L27).
+// TestHookWithoutEndOfInput tests that a hook does not wait for a client that keeps the pipe
+// open.
 func TestHookWithoutEndOfInput(t *testing.T) {
 	t.Parallel()
 	e := newEar(t, say(toldAgent))
@@ -219,8 +220,8 @@ func TestClientSockets(t *testing.T) {
 	}
 }
 
-// smallPath is a PATH in which sm-hook stands too, with sm beside it: this
-// binary, as TestMain has it.
+// smallPath returns a PATH with sm-hook and sm beside it; both are this binary, as set up by
+// TestMain.
 func smallPath(t testing.TB) string {
 	t.Helper()
 	self, err := os.Executable()
@@ -230,7 +231,7 @@ func smallPath(t testing.TB) string {
 	dir, err := os.MkdirTemp(
 		filepath.Dir(self),
 		"small",
-	) // where a hard link can lead to it; a symbolic one would be seen through
+	) // for a hard link; a symbolic link would be resolved
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -243,13 +244,15 @@ func smallPath(t testing.TB) string {
 	return dir + ":" + os.Getenv("PATH")
 }
 
-// hookPaths are the programs that a client may call, where the first folder of a PATH has them.
+// hookPaths returns the programs that a client may call if they are in the first folder of a
+// PATH.
 func hookPaths(path string) (programs []string) {
 	dir, _, _ := strings.Cut(path, ":")
 	return []string{filepath.Join(dir, "sm"), filepath.Join(dir, install.SmallName)}
 }
 
-// The streams of a process may be in any state; the client must see nothing but exit code 0.
+// TestHookProcess tests that the client gets exit code 0 and no error whatever state the
+// streams of the process are in.
 func TestHookProcess(t *testing.T) {
 	t.Parallel()
 	e := newEar(t, say(toldAgent))
@@ -290,7 +293,7 @@ func TestHookProcess(t *testing.T) {
 				script := strings.ReplaceAll(tt.script, "SM", program)
 				var out []byte
 				var err error
-				for range 60 { // on a slow machine it gives up before there is an answer, or what the other status line prints
+				for range 60 { // on a slow machine it gives up before the answer or the other status line
 					cmd := exec.CommandContext(
 						t.Context(),
 						"/bin/sh",
@@ -318,8 +321,8 @@ func TestHookProcess(t *testing.T) {
 	}
 }
 
-// answerOf posts a body to the first observer that listens and returns its
-// answer, nil when there is none.
+// answerOf posts a body to the first observer that listens and returns its answer, nil
+// without one.
 func answerOf(ctx context.Context, sockets []string, body []byte) []byte {
 	answer, _ := hooks.Post(ctx, sockets, body, true)
 	return answer

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// newCodexRig is a home with a folder of Codex, and the path of its hooks.
+// newCodexRig returns a home with a folder of Codex, and the path of its hooks.
 func newCodexRig(t *testing.T) (r *installRig, hooks string) {
 	t.Helper()
 	r = newInstallRig(t)
@@ -15,11 +15,11 @@ func newCodexRig(t *testing.T) (r *installRig, hooks string) {
 	return r, r.home + "/.codex/hooks.json"
 }
 
-// TestInstallCodexGivesBackEveryByte: whatever shape hooks.json has.
+// TestInstallCodexGivesBackEveryByte tests that hooks.json of any shape is restored.
 func TestInstallCodexGivesBackEveryByte(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {
-		t.Skip("hundreds of processes, one at a time: the race detector finds nothing in them that it does not find in a few")
+		t.Skip("runs hundreds of processes, one at a time; a few are enough for the race detector")
 	}
 	for name, shape := range settingsShapes() {
 		r, hooks := newCodexRig(t)

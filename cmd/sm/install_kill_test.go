@@ -11,8 +11,8 @@ import (
 	"testing"
 )
 
-// killedRun runs sm and kills it as it enters the nth call of a system call;
-// killed is false when there were fewer.
+// killedRun runs sm and kills it at the nth call of a system call; killed is false if there
+// were fewer.
 func (r *installRig) killedRun(call string, n int, args ...string) (killed bool) {
 	r.t.Helper()
 	cmd := exec.Command("strace", append([]string{
@@ -37,16 +37,15 @@ func (r *installRig) killedRun(call string, n int, args ...string) (killed bool)
 	return true
 }
 
-// TestInstallKilledAnywhere: an installation, or its undoing, that is killed as
-// it enters any call that changes something is made good by the next one, and
-// in the end nothing is left of either.
+// TestInstallKilledAnywhere tests that an installation or removal that is killed at any call
+// that changes a file is completed by the next one, and that both leave nothing behind.
 func TestInstallKilledAnywhere(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {
 		t.Skip("takes long; the run without the race detector has it")
 	}
 	if !canTrace() {
-		t.Skip("there is no strace, or it may not trace")
+		t.Skip("needs strace and the right to trace")
 	}
 	for name, shape := range map[string]string{
 		"settings":    "{\n  \"hooks\": { }\n}\n",
@@ -108,7 +107,7 @@ func TestInstallKilledAnywhere(t *testing.T) {
 	}
 }
 
-// noTemporaries finds what a killed run has left.
+// noTemporaries checks that a killed run has left no temporary files.
 func (r *installRig) noTemporaries(when string) {
 	r.t.Helper()
 	for name := range r.tree() {

@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// TestInstallNotes: what an installation cannot mend is said after it, with
-// what to do, and on standard error.
+// TestInstallNotes tests that problems that an installation cannot fix are printed after it,
+// with the remedy, on standard error.
 func TestInstallNotes(t *testing.T) {
 	t.Parallel()
 	const (
@@ -15,7 +15,7 @@ func TestInstallNotes(t *testing.T) {
 	)
 	for program, c := range map[string]struct {
 		file, text string // to write before
-		want       string // but for observerNote
+		want       string // besides observerNote
 	}{
 		"/bin/sm": {},
 		"/src/sm/bin/sm": {

@@ -14,8 +14,7 @@ import (
 	"github.com/rogpeppe/go-internal/diff"
 )
 
-// tree is all that is in the home, by path; a folder without anything in it has
-// the text "(empty)".
+// tree returns all files in the home, by path; an empty folder has the text "(empty)".
 func (r *installRig) tree() map[string]string {
 	r.t.Helper()
 	all := map[string]string{}
@@ -49,8 +48,7 @@ func (r *installRig) checkTree(when string, want map[string]string) {
 	}
 }
 
-// settingsShapes are settings in the ways in which people, editors and clients
-// write them.
+// settingsShapes returns settings in the forms that people, editors and clients write.
 func settingsShapes() map[string]string {
 	const other = `{"type":"command","command":"mine"}`
 	const tabs = "{\n\t\"a\": 1,\n\t\"hooks\": {\n\t\t\"Stop\": [\n\t\t]\n\t}\n}\n"
@@ -91,9 +89,8 @@ func settingsShapes() map[string]string {
 	}
 }
 
-// TestInstallGivesBackEveryByte: whatever shape the settings have, dry runs
-// show what is done, and after the installation is undone the home is as it
-// was, with every byte.
+// TestInstallGivesBackEveryByte tests for settings of any shape that dry runs show the
+// changes, and that the home is restored byte for byte when the installation is removed.
 func TestInstallGivesBackEveryByte(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {
@@ -114,9 +111,9 @@ func TestInstallGivesBackEveryByte(t *testing.T) {
 	}
 }
 
-// TestPluginGivesBackEveryByte: the client writes all of the settings anew when
-// it installs and removes a plugin, and leaves empty members. Whatever shape
-// there was is there again, also after a detour.
+// TestPluginGivesBackEveryByte tests that settings of any shape are restored, also after
+// switching between plugin and settings, although the client rewrites all settings when it
+// installs and removes a plugin and leaves empty members.
 func TestPluginGivesBackEveryByte(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {
@@ -155,8 +152,8 @@ func (r *installRig) done(args ...string) {
 	}
 }
 
-// TestUninstallWhereNothingWas: a file and folders that were not there are not
-// there afterwards; what others have put there meanwhile stays.
+// TestUninstallWhereNothingWas tests that files and folders that did not exist are removed,
+// and that files that others have added there stay.
 func TestUninstallWhereNothingWas(t *testing.T) {
 	t.Parallel()
 	r := newInstallRig(t)
@@ -171,15 +168,15 @@ func TestUninstallWhereNothingWas(t *testing.T) {
 	r.done("uninstall")
 	if left := r.tree()[".claude/settings.json"]; !strings.Contains(left, `"theme"`) ||
 		strings.Contains(left, "sm") {
-		t.Errorf("left %s", left)
+		t.Errorf("left behind: %s", left)
 	}
 	if left := r.tree()[".claude/skills/mine/SKILL.md"]; left != "mine" {
-		t.Errorf("the skill became %q", left)
+		t.Errorf("skill: got %q", left)
 	}
 }
 
-// TestUninstallAfterEdit: empty objects and lists of the user stay in a file
-// that was edited since.
+// TestUninstallAfterEdit tests that empty objects and lists of the user stay in a file that
+// was edited since.
 func TestUninstallAfterEdit(t *testing.T) {
 	t.Parallel()
 	for _, shape := range []string{
@@ -210,8 +207,8 @@ func TestUninstallAfterEdit(t *testing.T) {
 	}
 }
 
-// TestInstallWithoutARecord: an sm that remembered nothing has installed: what
-// can be known is given back.
+// TestInstallWithoutARecord tests that an installation by an sm that stored no record is
+// removed as far as possible.
 func TestInstallWithoutARecord(t *testing.T) {
 	t.Parallel()
 	for _, damage := range []string{
@@ -239,10 +236,10 @@ func TestInstallWithoutARecord(t *testing.T) {
 	}
 }
 
-// byteOrderMark is what some editors begin a file with.
+// byteOrderMark begins files of some editors.
 const byteOrderMark = "\uFEFF"
 
-// doneAsShown runs a command that must do what its dry run prints.
+// doneAsShown runs a command and checks that it does what its dry run prints.
 func (r *installRig) doneAsShown(command string) {
 	r.t.Helper()
 	before := r.read(r.path)

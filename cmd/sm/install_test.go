@@ -14,7 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// installRig is a home with settings in it, and a program to install.
+// installRig is a home with settings, and a program to install.
 type installRig struct {
 	t                 *testing.T
 	home, dir, path   string
@@ -46,15 +46,14 @@ func newInstallRig(t *testing.T) *installRig {
 	return r
 }
 
-// client puts a client of this version into the PATH.
+// client adds a client of this version to the PATH.
 func (r *installRig) client(version string) {
 	r.t.Helper()
 	r.write(r.home+"/path/claude", "#!/bin/sh\necho '"+version+" (Claude Code)'\n", 0o700)
 }
 
-// write makes a file. No process is started meanwhile by a test beside this
-// one: it would have the file open for writing too, and then the system refuses
-// to run it.
+// write writes a file while no other test starts a process: a process that inherits the file
+// open for writing would keep the system from running it.
 func (r *installRig) write(path, text string, mode fs.FileMode) {
 	r.t.Helper()
 	syscall.ForkLock.RLock()
@@ -78,7 +77,7 @@ func (r *installRig) read(path string) string {
 	return string(b)
 }
 
-// environ is the process of a command that is run here.
+// environ returns the process of a command that runs in this test.
 func (r *installRig) environ() *environ {
 	env := testEnv(r.vars)
 	env.Executable = func() (string, error) { return r.program, nil }
@@ -86,18 +85,18 @@ func (r *installRig) environ() *environ {
 	return env
 }
 
-// clean is what was written to a stream, with ~ for the home.
+// clean returns what was written to a stream, with ~ for the home.
 func (r *installRig) clean(stream any) string {
 	return strings.ReplaceAll(stream.(*bytes.Buffer).String(), r.home, "~")
 }
 
-// notes are what an installation ends with.
+// notes matches the notes at the end of an installation.
 var notes = regexp.MustCompile(`(?m)^sm: note: .*\n`)
 
 func (r *installRig) run(args ...string) outcome {
 	env := r.environ()
 	code := env.execute(r.t.Context(), args)
-	says := notes.ReplaceAllString(r.clean(env.Stderr), "") // TestInstallNotes is for those
+	says := notes.ReplaceAllString(r.clean(env.Stderr), "") // tested by TestInstallNotes
 	return outcome{code, r.clean(env.Stdout), says}
 }
 

@@ -18,7 +18,7 @@ import (
 
 const layoutRoot = "../.."
 
-// layoutFiles lists the files of the repository by git, or of its folder without git.
+// layoutFiles lists the files of the repository by git, or those of its folder without git.
 func layoutFiles(t *testing.T) []string {
 	t.Helper()
 	if out, err := exec.Command(
@@ -45,8 +45,7 @@ func layoutFiles(t *testing.T) []string {
 	return names
 }
 
-// layoutRead returns a file of the repository, nil for one that was deleted and
-// is not committed yet.
+// layoutRead returns a file of the repository, nil for one that is deleted but not committed.
 func layoutRead(t *testing.T, name string) []byte {
 	t.Helper()
 	text, err := os.ReadFile(filepath.Join(layoutRoot, name))
@@ -58,9 +57,9 @@ func layoutRead(t *testing.T, name string) []byte {
 
 func below(p, root string) bool { return p == root || strings.HasPrefix(p, root+"/") }
 
-// TestLayoutImports: a package imports its own layer and those before it; some
-// packages are for few importers, with test meaning all tests; and pure
-// packages reach no files, processes or network.
+// TestLayoutImports tests that a package imports only its own layer and earlier ones, that
+// some packages have few importers, where test means all tests, and that pure packages use no
+// files, processes or network.
 func TestLayoutImports(t *testing.T) {
 	t.Parallel()
 	layers := strings.Fields("transcript alerts handoff observer dashboards deploy cmd")
@@ -102,22 +101,22 @@ func TestLayoutImports(t *testing.T) {
 					allowed = allowed || below(from, importer)
 				}
 				if below(to, limit) && !allowed {
-					t.Errorf("%s imports %s, which is for %v", name, to, importers)
+					t.Errorf("%s imports %s, which only %v may import", name, to, importers)
 				}
 			}
 			if !test && level(to) > level(from) {
-				t.Errorf("%s imports %s: against the order of layers", name, to)
+				t.Errorf("%s imports %s, which is in a later layer", name, to)
 			}
 			if !test && slices.Contains(pure, from) &&
 				(slices.Contains(impure, to) || below(to, "net")) {
-				t.Errorf("%s imports %s: the package is pure", name, to)
+				t.Errorf("%s is pure and imports %s", name, to)
 			}
 		}
 	}
 }
 
-// TestLayoutReadmes: the first page is short and shows a picture, each layer
-// has a page, and links between pages lead to files and headings that exist.
+// TestLayoutReadmes tests that the first page is short and shows a picture, that each layer
+// has a page, and that links between pages lead to existing files and headings.
 func TestLayoutReadmes(t *testing.T) {
 	t.Parallel()
 	first := layoutRead(t, "README.md")
@@ -145,7 +144,7 @@ func TestLayoutReadmes(t *testing.T) {
 			target := cmp.Or(m[1], path.Base(name))
 			target = path.Join(path.Dir(name), target)
 			if _, err := os.Stat(filepath.Join(layoutRoot, target)); err != nil {
-				t.Errorf("%s leads to %s, which does not exist", name, m[1])
+				t.Errorf("%s links to %s, which does not exist", name, m[1])
 			}
 			if m[2] == "" {
 				continue
@@ -159,13 +158,13 @@ func TestLayoutReadmes(t *testing.T) {
 				anchors = append(anchors, strings.ReplaceAll(anchor, " ", "-"))
 			}
 			if !slices.Contains(anchors, m[2]) {
-				t.Errorf("%s leads to %s#%s, and there is no such heading", name, m[1], m[2])
+				t.Errorf("%s links to %s#%s, which has no such heading", name, m[1], m[2])
 			}
 		}
 	}
 }
 
-// TestLayoutNoCheckoutPath: no file contains the path of this checkout.
+// TestLayoutNoCheckoutPath tests that no file contains the path of this checkout.
 func TestLayoutNoCheckoutPath(t *testing.T) {
 	t.Parallel()
 	root, err := filepath.Abs(layoutRoot)
@@ -174,13 +173,13 @@ func TestLayoutNoCheckoutPath(t *testing.T) {
 	}
 	if strings.Count(filepath.ToSlash(root), "/") < 2 ||
 		strings.HasPrefix(root, os.TempDir()) {
-		t.Skipf("%s may stand in an example", root)
+		t.Skipf("%s may be part of an example", root)
 	}
 	whole := regexp.MustCompile(`(^|[^\w-])` + regexp.QuoteMeta(root) + `($|[^\w-])`)
 	for _, name := range layoutFiles(t) {
 		info, err := os.Lstat(filepath.Join(layoutRoot, name))
 		if err == nil && info.Mode().IsRegular() && whole.Match(layoutRead(t, name)) {
-			t.Errorf("%s contains %s, which exists on this machine alone", name, root)
+			t.Errorf("%s contains %s, a path of this machine", name, root)
 		}
 	}
 }

@@ -14,20 +14,19 @@ import (
 	"sm/deploy/install"
 )
 
-// TestMain puts sm into the PATH of the tests: this binary, which is the whole
-// program when it is called so. Called by other names it is a variant of it, or what
-// else a test needs as a process.
+// TestMain adds sm to the PATH of the tests. It is this binary, which is the whole program
+// under that name, and under other names a variant of it or another process for tests.
 func TestMain(m *testing.M) {
 	if flag.Lookup("update") == nil {
 		flag.Bool("update", false, "write the golden files in testdata anew")
 	}
 	if os.Getenv(raceVariable) == "" {
-		_ = os.Setenv(raceVariable, raceOptions) // fails for bad names only
+		_ = os.Setenv(raceVariable, raceOptions) // fails only for bad names
 	}
-	// Most tests wait for processes, and hardly use a processor themselves. A
-	// flag on the command line is read later.
+	// Most tests wait for processes and hardly use a processor. A flag on the command line is
+	// read later.
 	_ = flag.Set("test.parallel", strconv.Itoa(4*runtime.GOMAXPROCS(0)))
-	if filepath.Base(os.Args[0]) == install.SmallName { // not in the PATH: sm is alone there
+	if filepath.Base(os.Args[0]) == install.SmallName { // not in the PATH, which has only sm
 		os.Exit(hooks.Main(os.Args))
 	}
 	testscript.Main(m, map[string]func(){
@@ -37,20 +36,20 @@ func TestMain(m *testing.M) {
 	})
 }
 
-// quickRace keeps a process from a second of sleep at its end, which is the
-// default under the race detector. Processes that inherit the tests'
-// environment have it from there; others get it by name.
+// quickRace keeps a process from sleeping for a second at its end, the default of the race
+// detector. Processes that inherit the tests' environment have it from there; others get it
+// by name.
 const (
 	raceVariable = "GORACE"
 	raceOptions  = "atexit_sleep_ms=0"
 	quickRace    = raceVariable + "=" + raceOptions
 )
 
-// oneThread is a variable that keeps the work of a command on one thread:
-// strace counts the calls of each by itself.
+// oneThread is a variable that keeps a command on one thread: strace counts the calls of each
+// thread separately.
 const oneThread = "ONE_THREAD"
 
-// program is sm.
+// program runs sm.
 func program() {
 	if os.Getenv(oneThread) != "" {
 		runtime.LockOSThread()

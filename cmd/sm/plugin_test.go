@@ -14,8 +14,8 @@ import (
 	"sm/deploy"
 )
 
-// pluginClientName calls this binary as a client that can only install plugins.
-// It was made after watching the real one, and keeps its files as that does.
+// pluginClientName calls this binary as a client that can only install plugins. It behaves
+// and stores its files as the real one was observed to do.
 const pluginClientName = "sm-plugin-client"
 
 func pluginClient() {
@@ -90,7 +90,7 @@ func member(object map[string]any, name string) map[string]any {
 	return m
 }
 
-// note keeps what the client was called for.
+// note records the arguments of a call of the client.
 func (c *clientPlugins) note(args []string) error {
 	if err := os.MkdirAll(c.dir, 0o700); err != nil {
 		return err
@@ -126,7 +126,7 @@ func (c *clientPlugins) save(name string, v map[string]any) error {
 	)
 }
 
-// newPluginRig is a home in whose PATH such a client is.
+// newPluginRig returns a home whose PATH has this client.
 func newPluginRig(t *testing.T) *installRig {
 	t.Helper()
 	client, err := exec.LookPath(pluginClientName)

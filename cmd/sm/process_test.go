@@ -21,17 +21,17 @@ import (
 	"sm/observer/api"
 )
 
-// daemon is an observer in a process of its own, which can be killed and started
-// again on the same state.
+// daemon is an observer in a separate process, which can be killed and started again with the
+// same state.
 type daemon struct {
 	t        *testing.T
 	dir      string // home, with state and socket in it
 	projects string
-	vars     []string   // of its environment, besides the least
+	vars     []string   // of its environment, besides the basic ones
 	bin      string     // the program, by default sm
-	as       []string   // what runs "observe" and its arguments, by default the program
+	as       []string   // runs "observe" and its arguments, by default the program
 	listen   string     // its address on TCP
-	passed   []*os.File // sockets that it is given from descriptor 3 on
+	passed   []*os.File // its sockets, from descriptor 3 on
 	cmd      *exec.Cmd
 	exited   chan error
 	http     http.Client
@@ -56,7 +56,7 @@ func newDaemon(t *testing.T) *daemon {
 			d.kill()
 		}
 		if t.Failed() {
-			t.Logf("its log ends with:\n%s", d.log(4000))
+			t.Logf("the log ends with:\n%s", d.log(4000))
 		}
 		if err := os.RemoveAll(dir); err != nil {
 			t.Error(err)
@@ -81,7 +81,7 @@ func socketClient(path string) http.Client {
 func (d *daemon) socket() string { return filepath.Join(d.dir, "s") }
 func (d *daemon) state() string  { return filepath.Join(d.dir, "state") }
 
-// log is the end of what all processes so far have written to standard error.
+// log returns the end of what all processes so far have written to standard error.
 func (d *daemon) log(n int) string {
 	b, err := os.ReadFile(filepath.Join(d.dir, "log"))
 	if err != nil {
@@ -90,7 +90,7 @@ func (d *daemon) log(n int) string {
 	return string(b[max(0, len(b)-n):])
 }
 
-// command is sm, as it is called on a machine where nothing else is set.
+// command returns sm as it runs on a machine without other settings.
 func (d *daemon) command(args ...string) *exec.Cmd {
 	return d.program(append([]string{cmp.Or(d.bin, "sm")}, args...))
 }
@@ -110,7 +110,7 @@ func (d *daemon) program(argv []string) *exec.Cmd {
 	return cmd
 }
 
-// launch starts the process and waits for nothing.
+// launch starts the process without waiting.
 func (d *daemon) launch() {
 	d.t.Helper()
 	log, err := os.OpenFile(
@@ -159,7 +159,7 @@ func (d *daemon) start() {
 	})
 }
 
-// kill ends it as kill -9 does; false if it had ended by itself.
+// kill ends it as kill -9 does; it returns false if it had already ended.
 func (d *daemon) kill() bool {
 	killed := d.cmd.Process.Kill() == nil
 	err := <-d.exited
@@ -187,13 +187,13 @@ func message(err error) string {
 	return err.Error()
 }
 
-// eventually waits until there is no problem any more.
+// eventually waits until problem returns "".
 func (d *daemon) eventually(what string, problem func() string) {
 	d.t.Helper()
 	d.within(2*time.Minute, what, problem)
 }
 
-// comes reports whether done holds before the timeout. It asks at each tick.
+// comes reports whether done returns true before the timeout. It calls done at each tick.
 func comes(every time.Duration, timeout <-chan time.Time, done func() bool) bool {
 	tick := time.NewTicker(every)
 	defer tick.Stop()
@@ -207,7 +207,7 @@ func comes(every time.Duration, timeout <-chan time.Time, done func() bool) bool
 	return true
 }
 
-// within is eventually with a patience of its own.
+// within is eventually with another timeout.
 func (d *daemon) within(patience time.Duration, what string, problem func() string) {
 	d.t.Helper()
 	tick := time.NewTicker(10 * time.Millisecond)
@@ -222,9 +222,9 @@ func (d *daemon) within(patience time.Duration, what string, problem func() stri
 		case <-tick.C:
 		case err := <-d.exited:
 			d.exited <- err
-			d.t.Fatalf("%s: it has ended: %v", what, err)
+			d.t.Fatalf("%s: the observer has ended: %v", what, err)
 		case <-timeout:
-			d.t.Fatalf("waited in vain: %s: %s", what, p)
+			d.t.Fatalf("timeout waiting for %s: %s", what, p)
 		}
 	}
 }
@@ -242,7 +242,7 @@ func (d *daemon) get(path string) (string, error) {
 	return string(body), err
 }
 
-// series are the lines of /metrics: values by name and labels.
+// series returns the lines of /metrics: values by name and labels.
 func (d *daemon) series() map[string]float64 {
 	d.t.Helper()
 	values, err := d.scrape()

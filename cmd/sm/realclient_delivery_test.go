@@ -12,26 +12,25 @@ import (
 	"sm/observer/api"
 )
 
-// newDeliveryRun is a policyRun whose observer may type at prompts.
+// newDeliveryRun returns a policyRun whose observer may type at prompts.
 func newDeliveryRun(t *testing.T) *policyRun {
 	t.Helper()
 	t.Setenv("SM_TMUX", "1")
 	return newPolicyRun(t, "CLAUDE_SESSION_MANAGER_ID=worker")
 }
 
-// sends sends the agent a text.
+// sends sends a text to the agent.
 func (r *policyRun) sends(text string) (id string) {
 	return r.send(api.NewMessage{
 		Text: text,
 	})
 }
 
-// typed waits until the transcript contains the message's text, the turn that
-// its call began has ended, and the model got it. The call alone, without the
-// text, is the prompt.
+// typed waits until the transcript contains the message's text, the turn that its call began
+// has ended, and the model got it. The prompt is only the call, without the text.
 func (r *policyRun) typed(id string, turns int) {
 	r.t.Helper()
-	eventually(r.t, "the message is proven", func() string {
+	eventually(r.t, "the message is confirmed", func() string {
 		m, _ := r.message(id)
 		if m.Status != "confirmed" || m.Via != "tmux" {
 			return m.Status + " by " + m.Via
@@ -44,8 +43,8 @@ func (r *policyRun) typed(id string, turns int) {
 		}
 		return ""
 	})
-	if !r.stub.toldOf(id) {
-		r.t.Errorf("the model was never told of %s", id)
+	if !r.stub.gotMessage(id) {
+		r.t.Errorf("the model did not get message %s", id)
 	}
 	call := `"content":"[sm message] #` + id + `"`
 	prompts := r.records(`"type":"user"`, "#"+id)
@@ -54,11 +53,12 @@ func (r *policyRun) typed(id string, turns int) {
 	}
 }
 
-// untouched lets the observer look at the pane several times, and wants the message to wait.
+// untouched waits until the observer has examined the pane several times and checks that the
+// message still waits.
 func (r *policyRun) untouched(id string) {
 	r.t.Helper()
 	began := time.Now()
-	eventually(r.t, "the observer has looked", func() string {
+	eventually(r.t, "the observer has examined the pane", func() string {
 		if time.Since(began) < 5*time.Second {
 			return "not yet"
 		}
@@ -69,9 +69,9 @@ func (r *policyRun) untouched(id string) {
 	}
 }
 
-// TestRealClientDeliveryToIdle: an agent that sits at its prompt gets a message
-// and answers it; a human's draft, copy mode and an open dialog stay as they
-// are, and the message follows.
+// TestRealClientDeliveryToIdle tests that an agent at its prompt gets a message and answers
+// it, that a human's draft, copy mode and an open dialog stay as they are, and that the
+// message follows.
 func TestRealClientDeliveryToIdle(t *testing.T) {
 	r := newDeliveryRun(t)
 	r.begin(20_000)
@@ -85,7 +85,7 @@ func TestRealClientDeliveryToIdle(t *testing.T) {
 	id := r.sends("After the draft.")
 	r.untouched(id)
 	if input, _ := r.home.input(); input != "half typed" {
-		t.Errorf("the draft has become %q", input)
+		t.Errorf("draft: got %q", input)
 	}
 	r.keys("C-u")
 	r.typed(id, turns)
@@ -99,8 +99,8 @@ func TestRealClientDeliveryToIdle(t *testing.T) {
 	t.Logf("FIGURES: 3 messages typed and answered, one draft and one copy mode untouched")
 }
 
-// TestRealClientDeliveryDialog: nothing is typed into a question for
-// permission, and so nothing approved.
+// TestRealClientDeliveryDialog tests that nothing is typed into a question for permission,
+// and so nothing approved.
 func TestRealClientDeliveryDialog(t *testing.T) {
 	r := newDeliveryRun(t)
 	path := filepath.Join(r.home.home, ".claude", "settings.json")
@@ -113,7 +113,7 @@ func TestRealClientDeliveryDialog(t *testing.T) {
 	made := filepath.Join(r.home.project, "made")
 	r.prompt(modelStep{grow: 10, tools: 1, bash: "touch made"}, modelStep{grow: 10})
 	asks := func() bool { return strings.Contains(r.home.screen(), "Do you want") }
-	eventually(t, "the client asks", func() string {
+	eventually(t, "the client shows the question", func() string {
 		if !asks() {
 			return r.home.screen()
 		}
@@ -126,7 +126,7 @@ func TestRealClientDeliveryDialog(t *testing.T) {
 	}
 	r.keys("Enter")
 	r.ended("approved by hand")
-	eventually(t, "it is heard", func() string {
+	eventually(t, "the message is received", func() string {
 		m, _ := r.message(id)
 		if m.Status != "confirmed" {
 			return m.Status

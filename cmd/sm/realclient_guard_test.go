@@ -13,8 +13,8 @@ import (
 	"sm/handoff/guard"
 )
 
-// guards installs the guard and lets the observer judge tool calls. The agent
-// finds sm by its name.
+// guards installs the guard and lets the observer judge tool calls. The agent finds sm by its
+// name.
 func (r *policyRun) guards() {
 	r.t.Helper()
 	r.sm.stop()
@@ -33,9 +33,8 @@ func (r *policyRun) guards() {
 	r.sm.start()
 }
 
-// TestRealClientGuard: above the threshold the client makes no tool call but
-// those that hand over, also with another observer, and shows 100 % in its
-// status line.
+// TestRealClientGuard tests that above the threshold the client makes only tool calls that
+// hand over, also with another observer, and shows 100 % in its status line.
 func TestRealClientGuard(t *testing.T) {
 	r := newPolicyRun(t, "CLAUDE_SESSION_MANAGER_ID=worker")
 	r.guards()
@@ -86,7 +85,7 @@ func TestRealClientGuard(t *testing.T) {
 
 	r.turn("refused", bash("touch above"), modelStep{grow: 10})
 	if s := state(); !s.Overflowed || r.records("CONTEXT OVERFLOW") == 0 {
-		t.Errorf("nothing was refused: %+v", s)
+		t.Errorf("no call was refused: %+v", s)
 	}
 	r.restart(nil)
 	doc := map[string]string{
@@ -113,7 +112,7 @@ func TestRealClientGuard(t *testing.T) {
 		err,
 		fs.ErrNotExist,
 	) {
-		t.Errorf("a refused call was made: %v", err)
+		t.Errorf("a refused call was executed: %v", err)
 	}
 	if text, err := os.ReadFile(doc["file_path"]); err != nil ||
 		string(text) != doc["content"] {

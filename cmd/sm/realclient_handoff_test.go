@@ -13,7 +13,7 @@ import (
 	"sm/observer/api"
 )
 
-// newHandoffRun is a client in tmux whose tool calls find sm.
+// newHandoffRun returns a run of a client in tmux whose tool calls find sm.
 func newHandoffRun(t *testing.T, vars ...string) *policyRun {
 	t.Helper()
 	t.Setenv("SM_TMUX", "1")
@@ -22,7 +22,7 @@ func newHandoffRun(t *testing.T, vars ...string) *policyRun {
 	return r
 }
 
-// handsOver lets the agent write a document and call sm handoff, as the last thing of its turn.
+// handsOver makes the agent write a document and call sm handoff at the end of its turn.
 func (r *policyRun) handsOver(doc string, more ...modelStep) {
 	r.t.Helper()
 	command := fmt.Sprintf(
@@ -40,7 +40,7 @@ func (r *policyRun) handsOver(doc string, more ...modelStep) {
 	})...)...)
 }
 
-// handoffIs waits until the newest handoff has come to a state.
+// handoffIs waits until the newest handoff has a state.
 func (d *daemon) handoffIs(state string) (h api.Handoff) {
 	d.t.Helper()
 	eventually(d.t, "the handoff is "+state, func() string {
@@ -60,7 +60,7 @@ func (d *daemon) handoffIs(state string) (h api.Handoff) {
 	return h
 }
 
-// records counts the lines of all transcripts that hold all of these.
+// records counts the lines of all transcripts that contain all of these texts.
 func (r *policyRun) records(parts ...string) int {
 	r.t.Helper()
 	return countRecords(r.t, transcripts(r.t, r.home.projects), parts...)
@@ -85,7 +85,7 @@ func countRecords(t *testing.T, paths []string, parts ...string) (n int) {
 	return n
 }
 
-// rotated checks all that a handoff by /clear leads to.
+// rotated checks the effects of a handoff by /clear.
 func (r *policyRun) rotated(what string, h api.Handoff, clears int) {
 	r.t.Helper()
 	before := r.current
@@ -103,13 +103,13 @@ func (r *policyRun) rotated(what string, h api.Handoff, clears int) {
 	})
 	r.enter(h.NextSession)
 	if n := r.records("<command-name>/clear</command-name>"); n != clears {
-		r.t.Errorf("%s: %d times /clear in the transcripts, want %d", what, n, clears)
+		r.t.Errorf("%s: got %d /clear in the transcripts, want %d", what, n, clears)
 	}
 	if n := r.records(
 		`"type":"user"`,
 		"Read "+h.Path+" and continue from where you left off.",
 	); n != 1 {
-		r.t.Errorf("%s: the prompt stands in %d records", what, n)
+		r.t.Errorf("%s: got the prompt in %d records", what, n)
 	}
 	s := r.me()
 	if s.LastHandoff == nil || *s.LastHandoff != h.Path || s.ID != r.agent ||
@@ -118,9 +118,9 @@ func (r *policyRun) rotated(what string, h api.Handoff, clears int) {
 	}
 }
 
-// TestRealClientHandoffClear: an agent rotates its own context by /clear in its
-// pane. It keeps its name, a message that waits follows after its next turn,
-// and status line and metrics go over to the new session.
+// TestRealClientHandoffClear tests that an agent rotates its own context by /clear in its
+// pane. It keeps its name, a waiting message follows after its next turn, and status line and
+// metrics continue with the new session.
 func TestRealClientHandoffClear(t *testing.T) {
 	r := newHandoffRun(t)
 	r.begin(20_000)
@@ -164,7 +164,7 @@ func TestRealClientHandoffClear(t *testing.T) {
 		return ""
 	})
 
-	// After a compaction the document comes back, with its age.
+	// After a compaction the document is loaded again, with its age.
 	r.ended("the first turn of the new context")
 	r.compact()
 	r.turn("after the compaction", modelStep{grow: 100})
@@ -173,12 +173,12 @@ func TestRealClientHandoffClear(t *testing.T) {
 		"HANDOFF LOADED (ID: "+h.Document+")",
 		"Next: look at CI.",
 	); n != 1 {
-		t.Errorf("the document stands in %d records after the compaction", n)
+		t.Errorf("got the document in %d records after the compaction", n)
 	}
 }
 
-// TestRealClientHandoffRestart: under sm run the client is restarted with the
-// prompt. The agent keeps its name.
+// TestRealClientHandoffRestart tests that under sm run the client is restarted with the
+// prompt, and the agent keeps its name.
 func TestRealClientHandoffRestart(t *testing.T) {
 	r := newHandoffRun(t, "CLAUDE_SESSION_MANAGER_ID=em")
 	r.home.wrapper = []string{r.sm.bin, "run", "--name", "worker", "--"}
@@ -226,8 +226,8 @@ func TestRealClientHandoffRestart(t *testing.T) {
 			}
 			return ""
 		})
-		eventually(t, "the model is told", func() string {
-			if !r.stub.toldOf(id) {
+		eventually(t, "the model gets the message", func() string {
+			if !r.stub.gotMessage(id) {
 				return fmt.Sprintf("not of message %d", i)
 			}
 			return ""

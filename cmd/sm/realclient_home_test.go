@@ -20,7 +20,7 @@ import (
 	"time"
 )
 
-// clientHome is a home of its own with the client in a pane of a tmux of its own.
+// clientHome is a separate home with the client in a pane of a private tmux server.
 type clientHome struct {
 	t                             *testing.T
 	dir, home, project, projects  string
@@ -28,10 +28,10 @@ type clientHome struct {
 	model                         string
 	stub                          *modelStub
 	extra                         []string // more variables of the client
-	pane                          bool     // one pane for all clients, which know it
-	wrapper                       []string // what runs the client, say sm run --
-	outer                         int      // its pid
-	before                        int      // turns that had ended when the last prompt was sent
+	pane                          bool     // one pane for all clients, in their environment
+	wrapper                       []string // runs the client, for example sm run --
+	outer                         int      // pid of the wrapper
+	before                        int      // turns ended before the last prompt
 	pid                           int      // of the client, 0 while none runs
 }
 
@@ -42,11 +42,11 @@ func newClientHome(t *testing.T, stub *modelStub) *clientHome {
 	return newHomeOf(t, realClient(t), stub)
 }
 
-// newHomeOf is the home of this client.
+// newHomeOf returns a home for this client.
 func newHomeOf(t *testing.T, client string, stub *modelStub) *clientHome {
 	t.Helper()
 	tmux := need(t, "tmux")
-	// Sockets have short paths, which t.TempDir does not promise.
+	// The paths of sockets must be short, which t.TempDir does not guarantee.
 	dir, err := os.MkdirTemp("/tmp", "sm-rc-")
 	if err != nil {
 		t.Fatal(err)
@@ -69,7 +69,7 @@ func newHomeOf(t *testing.T, client string, stub *modelStub) *clientHome {
 	}
 	t.Cleanup(h.end)
 	h.write(h.project+"/README", "A project.\n")
-	// One write for each sample: what the client kills halfway leaves no half line.
+	// Each sample is one write, so that a killed command leaves no partial line.
 	h.write(
 		dir+"/statusline",
 		"#!/bin/sh\nprintf '%s\\n' \"$(cat)\" >>'"+h.samples+"'\necho sm\n",
@@ -113,11 +113,11 @@ func (h *clientHome) writeJSON(path string, v any) {
 	h.write(path, string(text))
 }
 
-// end stops what start started. The folder stays, so that a failure can be looked into.
+// end stops what start started. The folder stays for inspection after a failure.
 func (h *clientHome) end() {
 	if h.t.Failed() {
 		h.t.Logf("the screen:\n%s", h.screen())
-		h.t.Logf("kept for a look: %s", h.dir)
+		h.t.Logf("kept for inspection: %s", h.dir)
 	}
 	_ = exec.Command(h.tmux, "-S", h.socket, "kill-server").Run() // there may be none
 	if h.pid != 0 && !h.gone(10*time.Second) {
@@ -140,8 +140,8 @@ func (h *clientHome) gone(within time.Duration) bool {
 	return gone
 }
 
-// over reports that no client runs. One that has ended may stay a zombie in a
-// pane that is kept: this tmux does not always wait for it.
+// over reports whether no client runs. A client that has ended may stay a zombie in a pane
+// that is kept: this tmux does not always wait for it.
 func (h *clientHome) over() bool {
 	if h.pid == 0 || errors.Is(syscall.Kill(h.pid, 0), syscall.ESRCH) {
 		return true
@@ -150,8 +150,8 @@ func (h *clientHome) over() bool {
 	return h.pane && bytes.Contains(stat, []byte(") Z "))
 }
 
-// environ is all that the client sees: nothing of the machine's own, and a
-// proxy that is none, so that it stays on loopback.
+// environ returns the client's environment: no variables of this machine, and a proxy that
+// does not exist, so that it stays on loopback.
 func (h *clientHome) environ() []string {
 	return []string{
 		"PATH=" + os.Getenv("PATH"), "HOME=" + h.home, "TERM=xterm-256color", "SHELL=/bin/sh", "LANG=C.UTF-8", "TMPDIR=" + h.dir,
@@ -161,8 +161,8 @@ func (h *clientHome) environ() []string {
 	}
 }
 
-// start runs the client in the pane and returns once it takes prompts and its
-// status line has spoken.
+// start runs the client in the pane and returns once it takes prompts and its status line has
+// reported.
 func (h *clientHome) start(args ...string) sample {
 	h.t.Helper()
 	before := len(h.sampled())
@@ -226,8 +226,8 @@ func (h *clientHome) nextClient() {
 	})
 }
 
-// grouped is a command with a process group of its own. When its time is over,
-// all that it has started in there ends with it.
+// grouped returns a command in its own process group. On timeout, all processes in the group
+// are killed.
 func grouped(ctx context.Context, program string, args ...string) *exec.Cmd {
 	cmd := exec.CommandContext(ctx, program, args...)
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
@@ -237,11 +237,11 @@ func grouped(ctx context.Context, program string, args ...string) *exec.Cmd {
 			-cmd.Process.Pid,
 			syscall.SIGKILL,
 		)
-	} // it has not been waited for: the number is still its own
+	} // not waited for yet, so the pid is still valid
 	return cmd
 }
 
-// headless runs one prompt without a terminal, and returns the session.
+// headless runs one prompt without a terminal and returns the session.
 func (h *clientHome) headless(args ...string) string {
 	h.t.Helper()
 	ctx, cancel := context.WithTimeout(h.t.Context(), patience)
@@ -269,7 +269,7 @@ func (h *clientHome) headless(args ...string) string {
 	return result.SessionID
 }
 
-// do runs a tmux command; only key names and our own words are arguments.
+// do runs a tmux command; arguments are only key names and fixed words.
 func (h *clientHome) do(stdin string, args ...string) string {
 	h.t.Helper()
 	out, err := h.command(stdin, args...)
@@ -305,9 +305,9 @@ func (h *clientHome) screen() string {
 	return strings.TrimSpace(out)
 }
 
-// input is the content of the prompt's box: the last line with the prompt's sign.
+// input returns the content of the prompt's box: the last line with the prompt's sign.
 func (h *clientHome) input() (text string, ok bool) {
-	if h.over() { // the pane keeps what was there
+	if h.over() { // the pane keeps its last content
 		return "", false
 	}
 	for line := range strings.Lines(h.screen()) {
@@ -335,8 +335,8 @@ func (h *clientHome) quit() {
 	}
 }
 
-// enter pastes a text into the box for prompts and sends it. Enter is only
-// pressed on the text itself, and again where it came too early.
+// enter pastes a text into the box for prompts and sends it. It presses Enter only when the
+// box shows the text, and again if the first time was too early.
 func (h *clientHome) enter(text string) {
 	h.t.Helper()
 	h.do(text, "load-buffer", "-")
@@ -360,14 +360,15 @@ func (h *clientHome) enter(text string) {
 				"-t",
 				"agent",
 				"Enter",
-			) // the client may have gone
+			) // the client may have ended
 			pressed = time.Now()
 		}
 		return "it is still in the box"
 	})
 }
 
-// interrupt stops a turn. The client may give the prompt back: then it is wiped out.
+// interrupt stops a turn. The client may put the prompt back into the box: then it is
+// cleared.
 func (h *clientHome) interrupt() {
 	h.t.Helper()
 	h.do("", "send-keys", "-t", "agent", "Escape")
@@ -382,8 +383,8 @@ func (h *clientHome) interrupt() {
 	})
 }
 
-// busy returns why the turn of the last prompt is not over: by the transcripts,
-// and by the client's registry, which does not contain every short turn.
+// busy returns why the turn of the last prompt is not over, by the transcripts and by the
+// client's registry, which does not contain every short turn.
 func (h *clientHome) busy() string {
 	if h.turns() == h.before {
 		return "no turn has ended since the prompt"
@@ -394,7 +395,7 @@ func (h *clientHome) busy() string {
 	return ""
 }
 
-// status is the client's state and session in its registry.
+// status returns the client's state and session in its registry.
 func (h *clientHome) status() (status, session string) {
 	var entry struct {
 		Status    string `json:"status"`
@@ -410,7 +411,7 @@ func (h *clientHome) status() (status, session string) {
 	return entry.Status, entry.SessionID
 }
 
-// turns counts what may be the end of a turn, in all transcripts.
+// turns counts possible ends of turns in all transcripts.
 func (h *clientHome) turns() (n int) {
 	paths, _ := filepath.Glob(filepath.Join(h.projects, "*", "*.jsonl"))
 	for _, path := range paths {
@@ -429,7 +430,7 @@ func (h *clientHome) turns() (n int) {
 	return n
 }
 
-// sample is one report of the status line: the client's own word on its context.
+// sample is one report of the status line: the client's own figures of its context.
 type sample struct {
 	SessionID string `json:"session_id"`
 	Path      string `json:"transcript_path"`
@@ -453,7 +454,7 @@ func (s *sample) total() int64 {
 	return u.Input + u.Creation + u.Read
 }
 
-// sampled lists all reports so far.
+// sampled returns all reports so far.
 func (h *clientHome) sampled() []sample {
 	h.t.Helper()
 	text, err := os.ReadFile(h.samples)
@@ -467,14 +468,14 @@ func (h *clientHome) sampled() []sample {
 			if line[len(line)-1] != '\n' {
 				break // being written
 			}
-			h.t.Fatalf("a sample that is none: %v\n%s", err, line)
+			h.t.Fatalf("invalid sample: %v\n%s", err, line)
 		}
 		all = append(all, s)
 	}
 	return all
 }
 
-// lastOf is the newest report on a session, the zero sample when there is none.
+// lastOf returns the newest report on a session, or the zero sample.
 func (h *clientHome) lastOf(session string) (last sample) {
 	h.t.Helper()
 	for _, s := range h.sampled() {
@@ -488,7 +489,7 @@ func (h *clientHome) lastOf(session string) (last sample) {
 // another waits for the session that follows one.
 func (h *clientHome) another(than string) (session string) {
 	h.t.Helper()
-	eventually(h.t, "the status line tells of another session", func() string {
+	eventually(h.t, "the status line reports another session", func() string {
 		all := h.sampled()
 		if session = all[len(all)-1].SessionID; session == than {
 			return "it is still " + than

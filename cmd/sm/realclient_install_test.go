@@ -16,13 +16,13 @@ import (
 const (
 	realClientVersion = "2.1.197"
 	realClientModel   = "claude-sonnet-4-5"
-	// patience bounds each wait. A client starts in a second and answers in a
-	// tenth of one; on a machine that is very busy that takes minutes.
+	// patience bounds each wait. A client starts in a second and answers in a tenth of a
+	// second; on a very busy machine that takes minutes.
 	patience = 4 * time.Minute
 	look     = 20 * time.Millisecond
 )
 
-// eventually waits until f has nothing left to say against it, and fails with its last word.
+// eventually waits until f returns "" and fails with its last result.
 func eventually(t *testing.T, what string, f func() string) {
 	t.Helper()
 	deadline := time.Now().Add(patience)
@@ -44,7 +44,7 @@ func eventually(t *testing.T, what string, f func() string) {
 	}
 }
 
-// need finds a program, or skips; where CI=true no test may be skipped.
+// need finds a program, or skips the test, or fails if CI=true.
 func need(t *testing.T, program string) string {
 	t.Helper()
 	path, err := exec.LookPath(program)
@@ -62,16 +62,16 @@ func missing(t *testing.T, format string, args ...any) {
 	t.Skipf(format, args...)
 }
 
-// realClient finds the client in $CLIENT_DIR, else installs it once into the
-// user's cache directory. It is never part of the repository.
+// realClient finds the client in $CLIENT_DIR, or installs it once into the user's cache
+// directory. It is never part of the repository.
 func realClient(t *testing.T) string {
 	t.Helper()
 	version := cmp.Or(os.Getenv("CLIENT_VERSION"), realClientVersion)
 	return installClient(t, os.Getenv("CLIENT_DIR"), version)
 }
 
-// installClient finds a version of the client in dir, else installs it there;
-// "" is the user's cache directory.
+// installClient finds a version of the client in dir, or installs it there; "" is the user's
+// cache directory.
 func installClient(t *testing.T, dir, version string) string {
 	t.Helper()
 	if dir == "" {
@@ -90,7 +90,7 @@ func cachedClient(t *testing.T, name string) string {
 	return filepath.Join(cache, "sm", name)
 }
 
-// installPackage finds a program of an npm package in dir, else installs the package there.
+// installPackage finds a program of an npm package in dir, or installs the package there.
 func installPackage(t *testing.T, dir, spec, program string) string {
 	t.Helper()
 	client := filepath.Join(dir, "node_modules", ".bin", program)
@@ -123,10 +123,10 @@ func installPackage(t *testing.T, dir, spec, program string) string {
 		filepath.FromSlash(spec[:strings.LastIndexByte(spec, '@')]),
 	)
 	if _, err := os.Stat(filepath.Join(pkg, "install.cjs")); err == nil {
-		run(pkg, need(t, "node"), "install.cjs") // npm may be told to run no scripts
+		run(pkg, need(t, "node"), "install.cjs") // npm may be configured to run no scripts
 	}
-	// A rename, so that an installation which was cut short is none. Whoever
-	// was faster has installed the same.
+	// A rename is atomic: an interrupted installation leaves nothing, and a concurrent one
+	// has installed the same.
 	if err := os.Rename(fresh, dir); err != nil {
 		if _, there := os.Stat(client); there != nil {
 			t.Fatal(err)

@@ -37,7 +37,7 @@ func buildProgram(t *testing.T, dir string) string {
 	return program
 }
 
-// watched is an observer of this home that is to be started, of a program that was compiled.
+// watched returns an observer of this home that is not started yet, of a compiled program.
 func (h *clientHome) watched(program string, vars ...string) *daemon {
 	h.t.Helper()
 	d := newDaemon(h.t)
@@ -47,7 +47,7 @@ func (h *clientHome) watched(program string, vars ...string) *daemon {
 	return d
 }
 
-// stop ends the observer in order.
+// stop ends the observer regularly.
 func (d *daemon) stop() {
 	d.t.Helper()
 	if code := d.end(syscall.SIGTERM); code != 0 {
@@ -55,7 +55,7 @@ func (d *daemon) stop() {
 	}
 }
 
-// called waits until the client has called so many hooks of an event.
+// called waits until the client has called this many hooks of an event.
 func (d *daemon) called(event string, times float64) {
 	d.t.Helper()
 	series := fmt.Sprintf("sm_hook_events_total{event=%q}", event)
@@ -67,10 +67,9 @@ func (d *daemon) called(event string, times float64) {
 	})
 }
 
-// lasting is what must be the same after a restart: all that is about sessions
-// and all that was counted, but for the time of the last activity, which lines
-// that mean nothing move as well, and the state, which the client may change
-// meanwhile.
+// lasting returns the metrics that a restart must not change: those of sessions and counters,
+// except the time of the last activity, which lines without meaning change too, and the
+// state, which the client may change meanwhile.
 func (d *daemon) lasting() map[string]float64 {
 	all := d.series()
 	maps.DeleteFunc(all, func(series string, _ float64) bool {
@@ -81,7 +80,7 @@ func (d *daemon) lasting() map[string]float64 {
 	return all
 }
 
-// byID asks as `sm status --json` does, by session id.
+// byID returns the sessions of `sm status --json` by session id.
 func (d *daemon) byID() map[string]api.Session {
 	d.t.Helper()
 	all := map[string]api.Session{}
@@ -91,8 +90,8 @@ func (d *daemon) byID() map[string]api.Session {
 	return all
 }
 
-// scan runs `sm scan --json` over the same transcripts, by session id, without
-// the figures that an observer has only as sums.
+// scan runs `sm scan --json` over the same transcripts and returns its lines by session id,
+// without the figures that an observer has only as sums.
 func (d *daemon) scan() map[string]scanned {
 	d.t.Helper()
 	cmd := d.command("scan", "--json", d.projects)

@@ -14,21 +14,21 @@ import (
 	"sm/observer/api"
 )
 
-// offersRun sends message after message to one agent, by each carrier event,
-// and disturbs their way.
+// offersRun sends message after message to one agent, by each carrier event, with
+// disturbances.
 type offersRun struct {
 	*policyRun
 	sent int
 	way  map[string]offerWay // by the message's id
 }
 
-// offerWay is how messages are sent, and what becomes of the turn.
+// offerWay is how messages are sent, and how the turn ends.
 type offerWay struct {
 	event string // whose hook carries them
 	tools int    // parallel calls of tools
 	mode  string
 	n     int    // messages
-	end   string // what happens at the offer, or as the model is asked after it
+	end   string // the event at the offer, or at the model's next request
 }
 
 var offerWays = []offerWay{
@@ -54,8 +54,8 @@ var offerWays = []offerWay{
 	{"SessionStart of a clear", 1, "sequential", 1, ""},
 }
 
-// TestRealClientPolicyOffers makes SM_OFFERS offers. Each is proven by the
-// transcript, or made again.
+// TestRealClientPolicyOffers makes SM_OFFERS offers. Each is confirmed by the transcript, or
+// repeated.
 func TestRealClientPolicyOffers(t *testing.T) {
 	goal := 24
 	if n, err := strconv.Atoi(os.Getenv("SM_OFFERS")); err == nil && n > 0 {
@@ -120,7 +120,7 @@ func (r *offersRun) run(w offerWay) {
 	}
 }
 
-// sessionStarts sends messages for a session that begins anew.
+// sessionStarts sends messages for a session that starts again.
 func (r *offersRun) sessionStarts(w offerWay) {
 	r.t.Helper()
 	switch w.event {
@@ -142,7 +142,7 @@ func (r *offersRun) sessionStarts(w offerWay) {
 	}
 }
 
-// offers counts those that the observer has made.
+// offers counts the offers of the observer.
 func (r *offersRun) offers() (n int) {
 	for _, m := range r.messages(nil) {
 		n += m.Offers
@@ -169,7 +169,7 @@ func (r *offersRun) resume() {
 	r.begin(r.context(), "--resume", r.current)
 }
 
-// killed kills the client and lets another go on.
+// killed kills the client and continues with another.
 func (r *offersRun) killed() {
 	r.t.Helper()
 	if err := syscall.Kill(r.home.pid, syscall.SIGKILL); err != nil {
@@ -182,7 +182,7 @@ func (r *offersRun) killed() {
 	r.resume()
 }
 
-// escape interrupts a turn, whatever it is at, and leaves the box for prompts empty.
+// escape interrupts a turn in any state and leaves the box for prompts empty.
 func (r *offersRun) escape() {
 	r.t.Helper()
 	r.home.do("", "send-keys", "-t", "agent", "Escape")
@@ -193,7 +193,7 @@ func (r *offersRun) escape() {
 		if said.Busy == 0 && status == "idle" && time.Since(pressed) > 300*time.Millisecond {
 			return ""
 		}
-		if time.Since(pressed) > 3*time.Second { // it came too early
+		if time.Since(pressed) > 3*time.Second { // the key was too early
 			r.home.do("", "send-keys", "-t", "agent", "Escape")
 			pressed = time.Now()
 		}
@@ -224,12 +224,12 @@ func (r *offersRun) nextOffer() (offered func()) {
 	return func() {
 		r.t.Helper()
 		if !comes(200*time.Microsecond, timeout, func() bool { return count() > before }) {
-			r.t.Fatal("nothing is offered")
+			r.t.Fatal("no offer")
 		}
 	}
 }
 
-// settle lets the agent work until nothing is on its way any more.
+// settle lets the agent work until no message is in transit.
 func (r *offersRun) settle() {
 	r.t.Helper()
 	for range 40 {
@@ -243,7 +243,7 @@ func (r *offersRun) settle() {
 			grow: 10,
 		})
 		r.ended("once more")
-		eventually(r.t, "what was offered was heard, or is to be offered again", func() string {
+		eventually(r.t, "offered messages are received, or wait again", func() string {
 			if offered := r.messages(func(m api.Message) bool { return m.Status == "offered" }); len(offered) > 0 {
 				return fmt.Sprintf("%d are offered: %+v", len(offered), offered[0])
 			}
@@ -256,31 +256,31 @@ func (r *offersRun) settle() {
 	r.t.Error("some still wait")
 }
 
-// judge counts what has become of the offers.
+// judge checks the result of each offer.
 func (r *offersRun) judge(goal int) {
 	r.t.Helper()
-	heard := map[string]int{}
+	received := map[string]int{}
 	marked := map[string]int{}
-	for _, h := range r.heard() {
-		heard[h.id]++
+	for _, h := range r.received() {
+		received[h.id]++
 		if strings.Contains(h.text, "repeated]") {
 			marked[h.id]++
 		}
 		if h.side {
-			r.t.Errorf("heard by a subagent: %+v", h)
+			r.t.Errorf("received by a subagent: %+v", h)
 		}
 	}
 	offers := 0
 	twice := 0
 	for _, m := range r.messages(nil) {
 		offers += m.Offers
-		n := heard[m.ID]
+		n := received[m.ID]
 		if n > 1 {
 			twice++
 		}
 		if n == 0 || m.Status != "confirmed" || n > m.Offers || n > 1+marked[m.ID] {
 			r.t.Errorf(
-				"heard %d times, %d of them marked: %+v, %+v",
+				"received %d times, %d of them marked: %+v, %+v",
 				n,
 				marked[m.ID],
 				r.way[m.ID],
@@ -289,10 +289,10 @@ func (r *offersRun) judge(goal int) {
 		}
 	}
 	if offers < goal {
-		r.t.Errorf("%d offers, wanted %d", offers, goal)
+		r.t.Errorf("got %d offers, want %d", offers, goal)
 	}
 	r.t.Logf(
-		"FIGURES: %d messages, %d offers, %d heard twice and marked as repeated",
+		"FIGURES: %d messages, %d offers, %d received twice and marked as repeated",
 		r.sent,
 		offers,
 		twice,

@@ -11,9 +11,8 @@ import (
 	"testing"
 )
 
-// TestRealClientPlugin: the real client finds nothing wrong with the plugin,
-// installs it when `sm install --plugin` asks it to, calls its hooks, and
-// removes it again.
+// TestRealClientPlugin tests that the real client accepts the plugin, installs it by `sm
+// install --plugin`, calls its hooks, and removes it again.
 func TestRealClientPlugin(t *testing.T) {
 	stub := newModelStub(t)
 	stub.spare = true

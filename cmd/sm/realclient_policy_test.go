@@ -13,7 +13,7 @@ import (
 	"sm/observer/api"
 )
 
-// TestRealClientPolicyOnceACycle fills one session again and again.
+// TestRealClientPolicyOnceACycle fills one session several times.
 func TestRealClientPolicyOnceACycle(t *testing.T) {
 	r := newPolicyRun(t, "CLAUDE_SESSION_MANAGER_ID=worker", "SM_PARENT_ID=em", "SM_NAME=web")
 	if _, err := r.sm.api.Register(t.Context(), api.Registration{ID: "em"}); err != nil {
@@ -52,7 +52,7 @@ func TestRealClientPolicyOnceACycle(t *testing.T) {
 	r.turn("compaction at once", compact, end)
 	r.compactions("compaction at once", 2, 0)
 
-	// A warning waits for the end of the turn, which does not come before the compaction.
+	// A warning waits for the end of the turn, which comes after the compaction.
 	r.prompt(modelStep{
 		grow:  75_000,
 		tools: 1,
@@ -72,7 +72,7 @@ func TestRealClientPolicyOnceACycle(t *testing.T) {
 	r.compactions("compaction before the end", 3, 0)
 	r.turn("cycle 4, low", modelStep{grow: 500, tools: 2}, end)
 
-	// A critical notice waits at the prompt, after an interruption.
+	// A critical notice waits at the prompt after an interruption.
 	r.turn("cycle 4 to 53 %", modelStep{grow: 70_000, tools: 2}, end)
 	r.torn(modelStep{grow: 30_000, cut: true})
 	r.home.interrupt()
@@ -100,13 +100,13 @@ func TestRealClientPolicyOnceACycle(t *testing.T) {
 		"a5 critical",
 	)
 	for _, id := range late {
-		if m, _ := r.message(id); m.Status != "withdrawn" || r.stub.toldOf(id) {
-			t.Errorf("of a cycle that is over: told %v, %+v", r.stub.toldOf(id), m)
+		if m, _ := r.message(id); m.Status != "withdrawn" || r.stub.gotMessage(id) {
+			t.Errorf("notice of an earlier cycle: the model got it: %v, %+v", r.stub.gotMessage(id), m)
 		}
 	}
 }
 
-// compactions holds the figures and the parent's messages against the transcript's
+// compactions compares the figures and the parent's messages with the transcript's
 // boundaries.
 func (r *policyRun) compactions(what string, auto, manual int) {
 	r.t.Helper()
@@ -139,8 +139,8 @@ func (r *policyRun) compactions(what string, auto, manual int) {
 	}
 }
 
-// TestRealClientPolicySubagent crosses the thresholds while subagents work:
-// their hooks get nothing.
+// TestRealClientPolicySubagent crosses the thresholds while subagents work: their hooks get
+// nothing.
 func TestRealClientPolicySubagent(t *testing.T) {
 	r := newPolicyRun(t, "CLAUDE_SESSION_MANAGER_ID=worker")
 	r.begin(20_000)
@@ -174,14 +174,13 @@ func TestRealClientPolicySubagent(t *testing.T) {
 	}
 	for _, m := range r.messages(nil) {
 		if m.Offers != 1 || m.Status != "confirmed" {
-			t.Errorf("lost to a subagent: %+v", m)
+			t.Errorf("offered to a subagent: %+v", m)
 		}
 	}
 }
 
-// TestRealClientPolicyClear follows an agent through /clear, --resume,
-// --fork-session and a client that its own Bash tool starts: by its name, and
-// by its pane.
+// TestRealClientPolicyClear follows an agent through /clear, --resume, --fork-session and a
+// client that its own Bash tool starts: by its name, and by its pane.
 func TestRealClientPolicyClear(t *testing.T) {
 	t.Run("pane", func(t *testing.T) { testPolicyClear(t) })
 	t.Run(
@@ -235,7 +234,7 @@ func testPolicyClear(t *testing.T, vars ...string) {
 		grow:  42_000,
 		tools: 1,
 	}, end)
-	r.heardOf("a1 warning")
+	r.receives("a1 warning")
 	same("to 52 %", 1)
 	r.torn(modelStep{grow: 30_000, cut: true})
 	r.home.interrupt()
@@ -251,7 +250,7 @@ func testPolicyClear(t *testing.T, vars ...string) {
 	r.turn("after /clear, low", modelStep{grow: 1000, tools: 2}, end)
 	r.once("after /clear, low", "a1 warning")
 	r.turn("after /clear, to 53 %", modelStep{grow: 88_000, tools: 2}, end)
-	r.heardOf("b1 warning")
+	r.receives("b1 warning")
 	r.turn("after /clear, compaction", modelStep{
 		refuse: true,
 	}, modelStep{
@@ -264,16 +263,16 @@ func testPolicyClear(t *testing.T, vars ...string) {
 	r.home.quit()
 	r.begin(133_600, "--resume", first)
 	if r.current != first {
-		t.Errorf("--resume goes on in %s, not in %s", r.current, first)
+		t.Errorf("--resume: got session %s, want %s", r.current, first)
 	}
 	r.turn("--resume", modelStep{grow: 900, tools: 1}, modelStep{grow: 500, tools: 1}, end)
 	same("--resume", 4)
-	r.heardOf("a1 critical")
+	r.receives("a1 critical")
 
 	r.home.quit()
 	r.begin(31_500, "--resume", second, "--fork-session")
 	if r.current == second || r.current == first {
-		t.Errorf("--fork-session goes on in %s", r.current)
+		t.Errorf("--fork-session: got session %s, want another", r.current)
 	}
 	r.turn("--fork-session", modelStep{grow: 900, tools: 1}, end)
 	same("--fork-session", 5)
@@ -281,10 +280,10 @@ func testPolicyClear(t *testing.T, vars ...string) {
 		t.Errorf("--fork-session: %d copied compactions", n)
 	}
 	r.turn("the fork to 52 %", modelStep{grow: 71_000, tools: 1}, end)
-	r.heardOf("c1 warning")
+	r.receives("c1 warning")
 
-	// The agent's own Bash tool starts a client, which inherits pane and name
-	// and has much to say.
+	// The agent's own Bash tool starts a client, which inherits pane and name and has a large
+	// context.
 	before := r.me()
 	nested := r.stub.subtask(140_000, 1, 2)
 	ask := fmt.Sprintf(
@@ -303,7 +302,7 @@ func testPolicyClear(t *testing.T, vars ...string) {
 	}, end)
 	same("a client in the agent's tool", 5)
 	if s := r.me(); s.SessionID != before.SessionID || s.ID != before.ID {
-		t.Errorf("the client in the agent's tool has its seat: %+v", s)
+		t.Errorf("the client in the agent's tool took its pane: %+v", s)
 	}
 	var other string
 	for id, s := range r.sm.byID() {
@@ -322,7 +321,7 @@ func testPolicyClear(t *testing.T, vars ...string) {
 		}
 	}
 	r.sessions = append(r.sessions, other)
-	r.heardOf("c1 critical")
+	r.receives("c1 critical")
 	r.once(
 		"at the end",
 		"a1 warning",
@@ -334,6 +333,6 @@ func testPolicyClear(t *testing.T, vars ...string) {
 	)
 	m := r.sm.series()
 	if n := m[`agent_compactions_total{client="claude",trigger="auto"}`]; n != 1 {
-		t.Errorf("%v compactions, wanted 1", n)
+		t.Errorf("got %v compactions, want 1", n)
 	}
 }

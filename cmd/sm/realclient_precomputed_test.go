@@ -12,8 +12,8 @@ import (
 	"sm/observer/api"
 )
 
-// precomputes makes the client write summaries for later when its context comes
-// near the size at which it compacts.
+// precomputes makes the client write summaries in advance when its context comes near the
+// size at which it compacts.
 func (h *clientHome) precomputes() {
 	h.t.Helper()
 	path := h.home + "/.claude.json"
@@ -29,12 +29,11 @@ func (h *clientHome) precomputes() {
 	h.extra = append(h.extra, "CLAUDE_CODE_GB_DISK_CACHE_WHEN_TELEMETRY_OFF=1")
 }
 
-// soon is how long sm may take for what it does at once: the rest of it is for a
-// machine that is busy.
+// soon is the time limit for what sm does at once; most of it is for a busy machine.
 const soon = 30 * time.Second
 
-// touchesAtSubagentStop makes the client create a file when a subagent ends, which
-// the writer of a summary is.
+// touchesAtSubagentStop makes the client create a file when a subagent ends, which includes
+// the writer of a summary.
 func (h *clientHome) touchesAtSubagentStop(file string) {
 	h.t.Helper()
 	path := h.home + "/.claude/settings.json"
@@ -46,8 +45,7 @@ func (h *clientHome) touchesAtSubagentStop(file string) {
 	h.writeJSON(path, settings)
 }
 
-// TestRealClientPrecomputedCompaction lets a client write a summary for later, and
-// use it.
+// TestRealClientPrecomputedCompaction makes a client write a summary in advance and use it.
 func TestRealClientPrecomputedCompaction(t *testing.T) {
 	t.Setenv("SM_TMUX", "1")
 	r := newPolicyRunOf(
@@ -61,7 +59,7 @@ func TestRealClientPrecomputedCompaction(t *testing.T) {
 	r.stub.early = true
 	r.begin(20_000)
 	r.turn("to 66 %", modelStep{grow: 112_000, tools: 1}, modelStep{grow: 100})
-	r.heardOf("a1 critical")
+	r.receives("a1 critical")
 
 	r.stub.holdSummary()
 	r.prompt(modelStep{grow: 150_000 - r.context()})
@@ -112,8 +110,7 @@ func TestRealClientPrecomputedCompaction(t *testing.T) {
 	t.Logf("FIGURES: compacting for %v, a message answered after %v", compacting, waited)
 }
 
-// swaps holds what sm shows against a number of compactions by a summary that was
-// there.
+// swaps compares what sm shows with a number of compactions by summaries written in advance.
 func (r *policyRun) swaps(what string, n int) {
 	r.t.Helper()
 	r.compacted(what, api.Compactions{Auto: n}, api.Compactions{})
@@ -145,8 +142,8 @@ func (r *policyRun) swaps(what string, n int) {
 	}
 }
 
-// compacted holds what sm shows of the agent, of its transcript and in the
-// counters against the compactions and the attempts at one, by trigger.
+// compacted compares the agent, its transcript and the counters with the compactions and
+// attempted compactions, by trigger.
 func (r *policyRun) compacted(what string, made, attempts api.Compactions) {
 	r.t.Helper()
 	s := r.me()

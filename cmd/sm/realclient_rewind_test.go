@@ -11,8 +11,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// rewind goes back by so many prompts, as a user does with Esc Esc, to where
-// the context had that size; 0 is its beginning.
+// rewind goes back by a number of prompts, as a user does with Esc Esc, to where the context
+// had that size; 0 is the beginning.
 func (r *policyRun) rewind(what string, prompts int, tokens int64) {
 	r.t.Helper()
 	shows := func(text string) {
@@ -30,7 +30,7 @@ func (r *policyRun) rewind(what string, prompts int, tokens int64) {
 		if strings.Contains(r.home.screen(), "(current)") {
 			return ""
 		}
-		if time.Since(opened) > 3*time.Second { // the client had not been ready
+		if time.Since(opened) > 3*time.Second { // the client was not ready
 			r.keys("Escape", "Escape")
 			opened = time.Now()
 		}
@@ -43,7 +43,7 @@ func (r *policyRun) rewind(what string, prompts int, tokens int64) {
 			if r.home.screen() != before {
 				return ""
 			}
-			if time.Since(pressed) > 2*time.Second { // a list that has just opened may lose a key
+			if time.Since(pressed) > 2*time.Second { // a list that has just opened may ignore a key
 				r.keys("Up")
 				pressed = time.Now()
 			}
@@ -55,7 +55,7 @@ func (r *policyRun) rewind(what string, prompts int, tokens int64) {
 	r.keys("Enter")
 	r.stub.goBack(tokens)
 	r.agree(what)
-	eventually(r.t, what+": the box is empty", func() string { // the prompt comes back into it
+	eventually(r.t, what+": the box is empty", func() string { // the prompt is put back into it
 		input, ok := r.home.input()
 		if input != "" {
 			r.keys("C-u")
@@ -67,9 +67,9 @@ func (r *policyRun) rewind(what string, prompts int, tokens int64) {
 	})
 }
 
-// TestRealClientRewind goes back in a conversation that had been warned: the
-// observer shows what the status line shows, at once and with the next prompt,
-// and says again what the agent has lost, and only that.
+// TestRealClientRewind goes back in a conversation with earlier notices: the observer shows
+// what the status line shows, at once and with the next prompt, and repeats exactly the
+// notices that the agent has lost.
 func TestRealClientRewind(t *testing.T) {
 	r := newPolicyRun(t)
 	r.begin(20_000)
@@ -85,7 +85,7 @@ func TestRealClientRewind(t *testing.T) {
 	}
 	r.turn("on to 22 %", modelStep{grow: 1000, tools: 1}, end)
 	if s := r.me(); s.ContextSource != "transcript" || s.Cycle != 2 {
-		t.Errorf("gone on: source %s, cycle %d", s.ContextSource, s.Cycle)
+		t.Errorf("continued: source %s, cycle %d", s.ContextSource, s.Cycle)
 	}
 	r.turn("to 55 %", modelStep{grow: 66_000, tools: 2}, end)
 	r.turn("to 56 %", end)
@@ -105,20 +105,19 @@ func TestRealClientRewind(t *testing.T) {
 	r.rewind("back to the beginning", 8, 0)
 	r.turn("on to 11 %", modelStep{grow: 1000, tools: 1}, end)
 	if s := r.me(); s.Cycle != 4 {
-		t.Errorf("begun anew: cycle %d", s.Cycle)
+		t.Errorf("at the beginning: cycle %d", s.Cycle)
 	}
 	if n := r.me().Compactions.Total(); n != 0 {
 		t.Errorf("%d compactions, want none", n)
 	}
 }
 
-// saidSoFar holds what the agent has heard in all against so many warnings and
-// critical notices.
+// saidSoFar compares all notices that the agent has received with these numbers.
 func (r *policyRun) saidSoFar(what string, warnings, criticals int) {
 	r.t.Helper()
 	want := map[string]int{"warning": warnings, "critical": criticals}
 	maps.DeleteFunc(want, func(_ string, n int) bool { return n == 0 })
 	if diff := cmp.Diff(want, r.kinds()); diff != "" {
-		r.t.Errorf("%s: what was heard (-want +got):\n%s", what, diff)
+		r.t.Errorf("%s: received texts (-want +got):\n%s", what, diff)
 	}
 }

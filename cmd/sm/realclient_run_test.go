@@ -17,7 +17,7 @@ import (
 	"sm/observer/api"
 )
 
-// clientRun is a client at work, and an observer that watches it.
+// clientRun is a running client and an observer that watches it.
 type clientRun struct {
 	t       *testing.T
 	stub    *modelStub
@@ -27,7 +27,7 @@ type clientRun struct {
 	turns   map[string]int // by session
 }
 
-// newClientRun is a run of this client, whose observer is to be started.
+// newClientRun returns a run of this client whose observer is not started yet.
 func newClientRun(t *testing.T, client, program string) *clientRun {
 	t.Helper()
 	stub := newModelStub(t)
@@ -57,7 +57,7 @@ func (r *clientRun) held() {
 	r.stub.awaitHeld(r.t)
 }
 
-// unsaid is what speaks against all being said, "" for nothing.
+// unsaid returns why the model still has answers to give, or "".
 func (r *clientRun) unsaid() string {
 	said, left, wrong := r.stub.said()
 	if left > 0 || said.Busy > 0 || len(wrong) > 0 {
@@ -66,11 +66,10 @@ func (r *clientRun) unsaid() string {
 	return ""
 }
 
-// silence is how long a client that says it is idle writes nothing before it is believed.
+// silence is how long an idle client must write nothing until its turn counts as ended.
 const silence = 3 * time.Second
 
-// ended waits for the end of a turn: the client writes it down, or, rarely,
-// falls silent without a word.
+// ended waits for the end of a turn: the client records it or, rarely, only stops writing.
 func (r *clientRun) ended(what string) {
 	r.t.Helper()
 	var last string
@@ -93,14 +92,14 @@ func (r *clientRun) ended(what string) {
 	})
 }
 
-// torn begins a turn with an answer that does not come to its end, and waits
-// until the client has taken note of it. (What the client has not shown yet
-// when it is interrupted it takes back, and may write down or not.)
+// torn begins a turn with an answer that breaks off, and waits until the client has recorded
+// it. (Text that the client has not shown when it is interrupted is dropped, and may be
+// recorded or not.)
 func (r *clientRun) torn(steps ...modelStep) {
 	r.t.Helper()
 	before, _, _ := r.stub.said()
 	r.prompt(steps...)
-	eventually(r.t, "the client takes note of what it has", func() string {
+	eventually(r.t, "the client records the partial answer", func() string {
 		said, _, _ := r.stub.said()
 		if last := r.home.lastOf(r.current); said.Cuts == before.Cuts ||
 			last.total() != said.Context {
@@ -115,7 +114,7 @@ func (r *clientRun) keys(keys ...string) {
 	r.home.do("", append([]string{"send-keys", "-t", "agent"}, keys...)...)
 }
 
-// install runs sm install, as its user does.
+// install runs sm install, as the user does.
 func (r *clientRun) install(args ...string) {
 	r.t.Helper()
 	cmd := r.sm.command(append([]string{"install", "--socket", r.sm.socket()}, args...)...)
@@ -129,7 +128,7 @@ func (r *clientRun) install(args ...string) {
 	}
 }
 
-// orNone is what a pointer leads to, as text.
+// orNone returns the value of a pointer as text.
 func orNone[T any](p *T) string {
 	if p == nil {
 		return "-"
@@ -137,8 +136,8 @@ func orNone[T any](p *T) string {
 	return fmt.Sprint(*p)
 }
 
-// volume adds up the lines of all transcripts. The client never rewrites one,
-// so each was read once.
+// volume adds up the lines of all transcripts. The client never rewrites one, so each was
+// read once.
 func volume(t *testing.T, projects string) (lines, size float64) {
 	t.Helper()
 	err := filepath.WalkDir(projects, func(path string, d fs.DirEntry, err error) error {
@@ -156,7 +155,7 @@ func volume(t *testing.T, projects string) (lines, size float64) {
 	return lines, size
 }
 
-// boundary is a compaction as a transcript gives it.
+// boundary is a compaction in a transcript.
 type boundary struct {
 	Subtype  string `json:"subtype"`
 	UUID     string `json:"uuid"`
@@ -166,7 +165,7 @@ type boundary struct {
 	} `json:"compactMetadata"`
 }
 
-// boundaries reads a session's compactions with nothing of ours; each uuid once.
+// boundaries reads a session's compactions without code of sm; each uuid once.
 func boundaries(t *testing.T, projects, id string) (found []boundary) {
 	t.Helper()
 	paths, err := filepath.Glob(filepath.Join(projects, "*", id+".jsonl"))
@@ -194,20 +193,20 @@ func boundaries(t *testing.T, projects, id string) (found []boundary) {
 	return found
 }
 
-// policyRun is a client with sm's hooks and status line in its settings, and
-// the observer that answers them. Messages to the agent are read from the
-// client's transcripts, and from the requests to the model.
+// policyRun is a client with sm's hooks and status line in its settings, and the observer
+// that answers them. Messages to the agent are read from the client's transcripts and from
+// the requests to the model.
 type policyRun struct {
 	*clientRun
 	agent     string        // its id
-	sessions  []string      // all that it was in
+	sessions  []string      // its sessions so far
 	drifts    map[int64]int // how often each was seen at the end of a turn
 	kills     int           // of the observer
-	unwritten bool          // the client has not written a compaction down
+	unwritten bool          // the client has not recorded a compaction yet
 }
 
-// newPolicyRun installs sm into the settings and starts the observer. The
-// client is to have these variables.
+// newPolicyRun installs sm into the settings and starts the observer. The client gets these
+// variables.
 func newPolicyRun(t *testing.T, vars ...string) *policyRun {
 	t.Helper()
 	return newPolicyRunOf(t, realClient(t), vars...)
@@ -221,7 +220,7 @@ func newPolicyRunOf(t *testing.T, client string, vars ...string) *policyRun {
 	r.home.pane = true
 	r.home.extra = vars
 	if os.Getenv("SM_TMUX") == "" {
-		r.sm.vars = []string{"PATH=" + r.home.dir} // without tmux hooks alone speak to the agent
+		r.sm.vars = []string{"PATH=" + r.home.dir} // without tmux, messages arrive by hooks only
 	}
 	r.install()
 	for _, v := range vars {
@@ -237,10 +236,10 @@ func newPolicyRunOf(t *testing.T, client string, vars ...string) *policyRun {
 func (r *policyRun) begin(tokens int64, args ...string) {
 	r.t.Helper()
 	last := r.home.start(args...)
-	eventually(r.t, "the client says where it is", func() string {
+	eventually(r.t, "the status line names the session", func() string {
 		_, session := r.home.status()
 		if last = r.home.lastOf(session); session == "" || last.SessionID != session {
-			return "its status line is not of " + session // but of the client before it
+			return "its status line is not of " + session // but of the previous client
 		}
 		return ""
 	})
@@ -264,7 +263,7 @@ func (r *policyRun) enter(session string) {
 	}
 }
 
-// restart kills the observer without warning, lets meanwhile happen, and starts it again.
+// restart kills the observer without warning, runs meanwhile, and starts it again.
 func (r *policyRun) restart(meanwhile func()) {
 	r.t.Helper()
 	r.sm.kill()
@@ -275,7 +274,7 @@ func (r *policyRun) restart(meanwhile func()) {
 	r.sm.start()
 }
 
-// turn lets the client take a prompt to its end.
+// turn runs a prompt to its end.
 func (r *policyRun) turn(what string, steps ...modelStep) {
 	r.t.Helper()
 	r.prompt(steps...)
@@ -283,7 +282,7 @@ func (r *policyRun) turn(what string, steps ...modelStep) {
 	r.agree(what)
 }
 
-// me is what the observer shows of the agent.
+// me returns what the observer shows of the agent.
 func (r *policyRun) me() api.Session {
 	r.t.Helper()
 	s, err := r.sm.api.Session(r.t.Context(), r.agent)
@@ -293,8 +292,8 @@ func (r *policyRun) me() api.Session {
 	return s
 }
 
-// agree waits until the status line has the model's figures, and compares the
-// observer with both.
+// agree waits until the status line has the model's figures, and compares the observer with
+// both.
 func (r *policyRun) agree(what string) {
 	r.t.Helper()
 	said, _, _ := r.stub.said()
@@ -307,7 +306,7 @@ func (r *policyRun) agree(what string) {
 	eventually(r.t, what+": status line and observer", func() string {
 		if last = r.home.lastOf(r.current); last.total() != want {
 			return fmt.Sprintf(
-				"the status line tells %d tokens, the model %d",
+				"the status line shows %d tokens, the model has %d",
 				last.total(),
 				want,
 			)
@@ -338,7 +337,7 @@ func (r *policyRun) agree(what string) {
 	}
 }
 
-// notice is the queue's word on the notice of the present cycle.
+// notice returns the message with the notice of the present cycle from the queue.
 func (r *policyRun) notice(kind string) (m api.Message, there bool) {
 	r.t.Helper()
 	key := fmt.Sprintf("%s/%d/%s", r.agent, r.me().Cycle, kind)
@@ -359,7 +358,7 @@ func (r *policyRun) find(is func(api.Message) bool) (m api.Message, there bool) 
 	return found[0], true
 }
 
-// noticed waits until the notice of the present cycle is in the queue in one of these states.
+// noticed waits until the notice of the present cycle has one of these states in the queue.
 func (r *policyRun) noticed(kind string, as ...string) (m api.Message) {
 	r.t.Helper()
 	eventually(r.t, "the "+kind+" is "+strings.Join(as, " or "), func() string {
@@ -398,8 +397,8 @@ func (r *policyRun) send(m api.NewMessage) (id string) {
 	return sent.ID
 }
 
-// compact compacts by hand. Sometimes the client writes its boundary no sooner
-// than with the next prompt.
+// compact compacts by hand. Sometimes the client writes its boundary only with the next
+// prompt.
 func (r *policyRun) compact() {
 	r.t.Helper()
 	before, _, _ := r.stub.said()
@@ -424,24 +423,23 @@ func (r *policyRun) compact() {
 	r.unwritten = false
 }
 
-// context is the size of the context.
+// context returns the size of the context.
 func (r *policyRun) context() int64 {
 	r.stub.mu.Lock()
 	defer r.stub.mu.Unlock()
 	return r.stub.context
 }
 
-// heardOf waits until these have been heard, with as many turns as that takes:
-// what was lost on its way is offered again when it is certain, at a hook after
-// that.
-func (r *policyRun) heardOf(want ...string) {
+// receives waits until these have been received, with as many turns as that takes: a message
+// that is certainly lost is offered again at a later hook.
+func (r *policyRun) receives(want ...string) {
 	r.t.Helper()
 	for range 10 {
 		open := r.messages(func(m api.Message) bool {
 			return m.To == r.agent &&
 				(m.Status == "waiting" || m.Status == "offered")
 		})
-		eventually(r.t, "what was offered was heard or is to be offered again", func() string {
+		eventually(r.t, "offered messages are received, or wait again", func() string {
 			for i, m := range open {
 				if open[i], _ = r.message(m.ID); open[i].Status == "offered" {
 					return fmt.Sprintf("%+v", open[i])
@@ -455,11 +453,11 @@ func (r *policyRun) heardOf(want ...string) {
 		}
 		r.turn("once more", modelStep{grow: 100, tools: 1}, modelStep{grow: 100})
 	}
-	r.t.Fatalf("of %v was heard %v", want, r.tally())
+	r.t.Fatalf("got %[2]v, want %[1]v", want, r.tally())
 }
 
-// launch is the tmux command that runs the client, by env's arguments, in a
-// pane of its own or in the one for all.
+// launch returns the tmux command that runs the client, by env's arguments, in a new pane or
+// in the common one.
 func (h *clientHome) launch(words []string) []string {
 	newPane := []string{
 		"new-session",
@@ -493,7 +491,7 @@ func (h *clientHome) launch(words []string) []string {
 	)
 }
 
-// nonZero is a pointer to n, nil for 0.
+// nonZero returns a pointer to n, nil for 0.
 func nonZero(n int64) *int64 {
 	if n == 0 {
 		return nil

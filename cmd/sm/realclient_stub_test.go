@@ -20,23 +20,23 @@ import (
 	"sm/transcript"
 )
 
-// modelStep is what the model does with one request of a conversation.
+// modelStep is the model's answer to one request of a conversation.
 type modelStep struct {
 	grow   int64  // the context grows by this
-	tools  int    // so many Bash calls, in one message
-	bash   string // what they run; "" for an echo
+	tools  int    // number of Bash calls, in one message
+	bash   string // their command; "" for an echo
 	other  string // another tool to call besides, with this input
 	input  any
 	agents [][]int // subagents to start in one message, each with its calls of Bash, round by round
-	refuse bool    // "prompt is too long": the client compacts and asks again; hold is then for its summary
-	fail   bool    // another error of the API, however often the client asks
-	busy   bool    // "overloaded": the client asks again by itself
+	refuse bool    // "prompt is too long": the client compacts and repeats the request; hold then applies to its summary
+	fail   bool    // another error of the API, at each attempt
+	busy   bool    // "overloaded": the client repeats the request by itself
 	hold   bool    // the answer waits for letGo
 	cut    bool    // the answer stops before its end, until the client gives up
 	drop   bool    // the same, until letGo breaks the connection: the client takes what it has
 }
 
-// stubServer is what stubs of both clients' models have: a plan for the next
+// stubServer is the common part of the models' stubs of both clients: a plan for the next
 // prompts, and requests that are held.
 type stubServer struct {
 	url     string
@@ -84,7 +84,7 @@ func (s *stubServer) forget() {
 	}
 }
 
-// letGo ends what holds requests back.
+// letGo lets the held requests go.
 func (s *stubServer) letGo() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -92,7 +92,7 @@ func (s *stubServer) letGo() {
 	s.release = make(chan struct{})
 }
 
-// waits holds a request back; false if the client has gone meanwhile.
+// waits holds a request back; it returns false if the client has disconnected meanwhile.
 func (s *stubServer) waits(r *http.Request, hold chan struct{}) bool {
 	s.started <- struct{}{}
 	select {
@@ -125,52 +125,52 @@ func (s *stubServer) report(format string, args ...any) {
 	s.wrong = append(s.wrong, fmt.Sprintf(format, args...))
 }
 
-// truth is what the model has answered, so what the client can have written
-// down: each message once.
+// truth is what the model has answered, so what the client can have recorded: each message
+// once.
 type truth struct {
 	Context                int64 // of the main conversation's newest message
-	Blank                  bool  // there was a compaction since
+	Blank                  bool  // there was a compaction since then
 	Messages, SideMessages int
 	Tokens, SideTokens     transcript.Usage
 	Compactions, Cuts      int
 	Busy                   int // requests being answered
 }
 
-// modelStub is a Messages API. Main conversations follow the plan that the test
-// makes before each prompt; subagents follow the call that started them; all
-// else gets a word and counts nowhere.
+// modelStub is a Messages API. Main conversations follow the plan that the test makes before
+// each prompt; subagents follow the call that started them; all other requests get one word,
+// and are not counted.
 type modelStub struct {
 	stubServer
-	spare   bool            // what no plan foresees ends the turn: hooks make the client go on
-	early   bool            // summaries are for later: the context stays as it is
-	failing bool            // until the next plan
-	summary chan struct{}   // the next summary waits for this, if not nil
-	told    map[string]bool // ids of messages that stood in a request
-	context int64           // tokens of the main conversation
-	truth   truth
-	subs    map[string][]int // rounds left, by subagent
-	sizes   map[string]int64 // tokens in the context, by subagent
+	spare     bool            // requests outside the plan end the turn: hooks make the client continue
+	early     bool            // summaries are written in advance: the context stays as it is
+	failing   bool            // until the next plan
+	summary   chan struct{}   // the next summary waits for this, if not nil
+	delivered map[string]bool // ids of messages in requests
+	context   int64           // tokens of the main conversation
+	truth     truth
+	subs      map[string][]int // rounds left, by subagent
+	sizes     map[string]int64 // tokens in the context, by subagent
 }
 
 const (
-	stubRequests = 5000 // more of them is a client that runs in circles
+	stubRequests = 5000 // more requests mean that the client loops
 	stubBody     = 64 << 20
-	// afterCompaction is what system prompt, tools and summary take.
+	// afterCompaction is the size of system prompt, tools and summary.
 	afterCompaction = 30_000
 )
 
 func newModelStub(t *testing.T) *modelStub {
 	t.Helper()
 	s := &modelStub{
-		subs:  map[string][]int{},
-		sizes: map[string]int64{},
-		told:  map[string]bool{},
+		subs:      map[string][]int{},
+		sizes:     map[string]int64{},
+		delivered: map[string]bool{},
 	}
 	s.serve(t, s)
 	return s
 }
 
-// resize sets the size of the main conversation, for one that begins anew or is another one.
+// resize sets the size of the main conversation, for one that begins again or is another one.
 func (s *modelStub) resize(tokens int64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -178,8 +178,8 @@ func (s *modelStub) resize(tokens int64) {
 	s.truth.Blank = false
 }
 
-// goBack lets the main conversation go on from a point where it had that size,
-// 0 for its beginning: then it is as large as anew when it next says something.
+// goBack rewinds the main conversation to where it had that size; 0 is its beginning, where
+// its next answer has the size of a new one.
 func (s *modelStub) goBack(tokens int64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -195,14 +195,14 @@ func (s *modelStub) holdSummary() {
 	s.summary = s.release
 }
 
-// said is the truth so far, what is left of the plan, and what went wrong.
+// said returns the truth so far, the rest of the plan, and errors.
 func (s *modelStub) said() (truth, int, []string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.truth, len(s.plan), slices.Clone(s.wrong)
 }
 
-// modelRequest is what is read of a request.
+// modelRequest has the fields that are read of a request.
 type modelRequest struct {
 	Model    string            `json:"model"`
 	Stream   bool              `json:"stream"`
@@ -213,8 +213,8 @@ type modelRequest struct {
 	} `json:"messages"`
 }
 
-// lastFromUser is the newest message except those of the system, which some
-// models get at the end.
+// lastFromUser returns the newest message except those of the system, which some models get
+// at the end.
 func (q *modelRequest) lastFromUser() string {
 	for _, m := range slices.Backward(q.Messages) {
 		if m.Role == "user" {
@@ -235,7 +235,7 @@ type modelBlock struct {
 	Input     any    `json:"input,omitempty"`
 }
 
-// modelAnswer is one message, and what is to be noted once it has been sent.
+// modelAnswer is one message, and what is recorded once it has been sent.
 type modelAnswer struct {
 	id     string
 	blocks []modelBlock
@@ -280,7 +280,7 @@ func (s *modelStub) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		})
 		return
 	}
-	if a.hold != nil && !a.drop { // else it is told in the midst of the stream
+	if a.hold != nil && !a.drop { // otherwise it is held in the middle of the stream
 		if !s.waits(r, a.hold) {
 			return
 		}
@@ -298,7 +298,7 @@ func (s *modelStub) count(f func(*truth)) {
 
 var subtask = regexp.MustCompile(`subtask-(\d+)`)
 
-// answer decides what a request is about and what the model says to it.
+// answer decides what a request is about and what the model answers.
 func (s *modelStub) answer(q *modelRequest) (a modelAnswer, refusal *modelRefusal) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -334,7 +334,7 @@ func (s *modelStub) answer(q *modelRequest) (a modelAnswer, refusal *modelRefusa
 	case len(q.Tools) <= 3:
 		a.blocks, a.usage = []modelBlock{{Type: "text", Text: "ok"}}, s.usage(500)
 	default:
-		s.hear(q)
+		s.noteMessages(q)
 		if m := subtask.FindSubmatch(q.Messages[0].Content); m != nil {
 			s.side(&a, string(m[1]))
 			return a, nil
@@ -420,7 +420,7 @@ func (s *modelStub) main(a *modelAnswer) *modelRefusal {
 	usage := a.usage
 	size := s.context
 	if step.cut || step.drop {
-		usage.Output = 1 // as far as the client knows
+		usage.Output = 1 // according to the client
 	}
 	a.sent = func(t *truth) {
 		t.Context = size
@@ -479,7 +479,7 @@ func (s *modelStub) usage(tokens int64) transcript.Usage {
 	}
 }
 
-// wireUsage is the usage in the API's form; output grows while a message streams.
+// wireUsage returns the usage in the API's form; output grows while a message streams.
 func (s *modelStub) wireUsage(u transcript.Usage, output int64) map[string]any {
 	hour := u.CacheCreation / 3
 	return map[string]any{
@@ -541,14 +541,14 @@ func (s *modelStub) send(
 	return e.err
 }
 
-// begin lets the main conversation begin anew with a context of that size,
-// which no answer has shown yet.
+// begin starts the main conversation again with a context of that size, which no answer has
+// shown yet.
 func (s *modelStub) begin(tokens int64) {
 	s.resize(tokens)
 	s.count(func(t *truth) { t.Blank = true })
 }
 
-// subtask prepares the model for somebody who is asked to do a subtask, and names it.
+// subtask prepares the model for a subagent with a subtask, and names it.
 func (s *modelStub) subtask(tokens int64, rounds ...int) (name string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -8,12 +8,12 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// TestRealClient lets the real client work in all the ways that change a
-// context, and holds what the observer shows against the client's own status
-// line and against what the model has said.
+// TestRealClient makes the real client work in all the ways that change a context, and
+// compares what the observer shows with the client's own status line and with the model's
+// answers.
 func TestRealClient(t *testing.T) {
 	r := newWatchedRun(t)
-	r.sm.start() // the home is empty: its projects folder comes later
+	r.sm.start() // the home is empty: its projects folder is created later
 	r.begin(20_000)
 	first := r.current
 	r.turn("tools", modelStep{
@@ -121,7 +121,7 @@ func TestRealClient(t *testing.T) {
 	r.home.quit()
 	r.begin(int64(old), "--resume", first)
 	if r.current != first {
-		t.Errorf("--resume goes on in %s, not in %s", r.current, first)
+		t.Errorf("--resume: got session %s, want %s", r.current, first)
 	}
 	r.turn("--resume", modelStep{grow: 900, tools: 1}, modelStep{grow: 500})
 	r.home.quit()
@@ -130,7 +130,7 @@ func TestRealClient(t *testing.T) {
 	r.prompt(modelStep{grow: 900, tools: 1}, modelStep{grow: 500})
 	r.ended("--fork-session")
 	if fork.copied = len(boundaries(t, r.home.projects, r.current)); fork.copied == 0 {
-		t.Error("--fork-session: the fork has no copied compaction to be mistaken for its own")
+		t.Error("--fork-session: got no copied compaction in the fork")
 	}
 	r.agree("--fork-session")
 	r.turn("compaction of the fork", modelStep{
@@ -159,7 +159,7 @@ func TestRealClient(t *testing.T) {
 		grow: 300,
 	}}, "--resume", first)
 	if r.current != first {
-		t.Errorf("headless --resume goes on in %s, not in %s", r.current, first)
+		t.Errorf("headless --resume: got session %s, want %s", r.current, first)
 	}
 
 	// This client compacts before the model refuses, and has a larger window.

@@ -12,22 +12,21 @@ import (
 	"sm/transcript/claude/hook"
 )
 
-// TestRealClientThreshold holds the sizes at which a client is assumed to
-// compact against the client: a little below it does not, at the size it does.
-// A client from 2.1.197 on that was given no window, with a model that has none
-// of its own either, waits until the API refuses a request: then the size is
-// the least at which it may compact.
+// TestRealClientThreshold compares the sizes at which a client is assumed to compact with the
+// real client: a little below, it does not; at the size, it does. A client from 2.1.197 on
+// without a configured window, with a model that has none either, waits until the API refuses
+// a request: then the size is the least at which it may compact.
 func TestRealClientThreshold(t *testing.T) {
 	version := cmp.Or(os.Getenv("CLIENT_VERSION"), realClientVersion)
 	waits := hook.AtLeast(version, 2, 1, 197)
 	const plain, tuned, large = "claude-sonnet-4-5", "claude-sonnet-4-6", "claude-sonnet-4-5[1m]"
 	type client struct {
-		model    string
-		variable string
-		settings map[string]any
-		told     claude.AutoCompact
-		waits    bool
-		off      bool
+		model       string
+		variable    string
+		settings    map[string]any
+		autoCompact claude.AutoCompact
+		waits       bool
+		off         bool
 	}
 	tests := map[string]client{
 		"default":            {model: plain, waits: waits},
@@ -36,23 +35,23 @@ func TestRealClientThreshold(t *testing.T) {
 		"off by environment": {model: tuned, variable: "DISABLE_AUTO_COMPACT=1", off: true},
 		"off altogether":     {model: tuned, variable: "DISABLE_COMPACT=true", off: true},
 		"shorter answers": {
-			model:    tuned,
-			variable: "CLAUDE_CODE_MAX_OUTPUT_TOKENS=8000",
-			told:     claude.AutoCompact{Output: "8000"},
+			model:       tuned,
+			variable:    "CLAUDE_CODE_MAX_OUTPUT_TOKENS=8000",
+			autoCompact: claude.AutoCompact{Output: "8000"},
 		},
 	}
 	for _, n := range []int64{120_000, 60_000} {
 		tests[fmt.Sprint("setting of ", n)] = client{
-			model:    tuned,
-			settings: map[string]any{"autoCompactWindow": n},
-			told:     claude.AutoCompact{Setting: n},
+			model:       tuned,
+			settings:    map[string]any{"autoCompactWindow": n},
+			autoCompact: claude.AutoCompact{Setting: n},
 		}
 	}
 	for _, p := range []string{"50", "99"} {
 		tests[p+" percent"] = client{
-			model:    tuned,
-			variable: "CLAUDE_AUTOCOMPACT_PCT_OVERRIDE=" + p,
-			told:     claude.AutoCompact{Percent: p},
+			model:       tuned,
+			variable:    "CLAUDE_AUTOCOMPACT_PCT_OVERRIDE=" + p,
+			autoCompact: claude.AutoCompact{Percent: p},
 		}
 	}
 	for _, n := range []string{"100000", "140000", "60000", "150k", "400000", "1000000"} {
@@ -61,9 +60,9 @@ func TestRealClientThreshold(t *testing.T) {
 			model = large
 		}
 		tests["window of "+n] = client{
-			model:    model,
-			variable: "CLAUDE_CODE_AUTO_COMPACT_WINDOW=" + n,
-			told:     claude.AutoCompact{Window: n},
+			model:       model,
+			variable:    "CLAUDE_CODE_AUTO_COMPACT_WINDOW=" + n,
+			autoCompact: claude.AutoCompact{Window: n},
 		}
 	}
 	if waits { // 2.1.100 has the setting in ~/.claude.json
@@ -79,7 +78,7 @@ func TestRealClientThreshold(t *testing.T) {
 			if test.model == large {
 				full = 1_000_000
 			}
-			at := test.told.CompactsAt(full, test.model, version)
+			at := test.autoCompact.CompactsAt(full, test.model, version)
 			const margin = 1500 // answer and tool result come on top of the usage, by the client's estimate
 			wants := map[int64]int{at - margin: 0, at: 1}
 			if test.waits || test.off {
@@ -106,8 +105,8 @@ func TestRealClientThreshold(t *testing.T) {
 	}
 }
 
-// compactionsAt lets a client go on after an answer that brings its context to
-// size, and counts how often it compacts before it asks again.
+// compactionsAt continues after an answer that brings the context to size, and counts how
+// often the client compacts before its next request.
 func compactionsAt(
 	t *testing.T,
 	model string,
@@ -128,8 +127,8 @@ func compactionsAt(
 		all[k] = v
 	}
 	h.writeJSON(h.home+"/.claude/settings.json", all)
-	// What the first answer shows counts as system prompt and tools, which no
-	// compaction makes smaller.
+	// The first answer's size counts as system prompt and tools, which no compaction makes
+	// smaller.
 	stub.script(modelStep{
 		grow:  20_000,
 		tools: 1,
@@ -142,7 +141,7 @@ func compactionsAt(
 	h.headless()
 	said, _, wrong := stub.said()
 	if len(wrong) > 0 {
-		t.Fatalf("wrong: %q", wrong)
+		t.Fatalf("errors of the model: %q", wrong)
 	}
 	return said.Compactions
 }

@@ -17,7 +17,7 @@ import (
 	"sm/transcript/claude"
 )
 
-// hooked are the events that the settings have hooks for.
+// hooked returns the events that the settings have hooks for.
 func (r *clientRun) hooked() (events []string) {
 	r.t.Helper()
 	text, err := os.ReadFile(r.home.home + "/.claude/settings.json")
@@ -34,9 +34,9 @@ func (r *clientRun) hooked() (events []string) {
 	return events
 }
 
-// TestRealClientVersionsAccepted: the client starts with the settings of sm
-// install, calls each hook in them, shows the status line, and its agent gets
-// the notice once.
+// TestRealClientVersionsAccepted tests that the client starts with the settings of sm
+// install, calls each hook in them, shows the status line, and that its agent gets the notice
+// once.
 func TestRealClientVersionsAccepted(t *testing.T) {
 	program := buildProgram(t, t.TempDir())
 	for _, version := range []string{
@@ -51,7 +51,7 @@ func TestRealClientVersionsAccepted(t *testing.T) {
 		t.Run(version, func(t *testing.T) {
 			r := newClientRun(t, installClient(t, "", version), program)
 			r.stub.spare = true
-			r.sm.vars = []string{"PATH=" + r.home.dir} // without tmux hooks alone speak to the agent
+			r.sm.vars = []string{"PATH=" + r.home.dir} // without tmux, messages arrive by hooks only
 			r.install("--guard")
 			if events := r.hooked(); len(events) != 9 {
 				t.Errorf("hooks for %q", events)
@@ -66,7 +66,8 @@ func TestRealClientVersionsAccepted(t *testing.T) {
 				}
 				return ""
 			})
-			// Beyond half of the window, and some calls of a tool that carry the notice.
+			// The context grows beyond half of the window, with some tool calls that carry
+			// the notice.
 			r.stub.script(modelStep{
 				grow:  90_000,
 				tools: 1,
@@ -84,7 +85,7 @@ func TestRealClientVersionsAccepted(t *testing.T) {
 			r.sm.called("Stop", 1)
 			eventually(
 				t,
-				"the agent hears of its context",
+				"the agent gets the notice",
 				func() string { return r.wrongWarnings(1) },
 			)
 
@@ -94,7 +95,7 @@ func TestRealClientVersionsAccepted(t *testing.T) {
 				input: map[string]string{"file_path": r.home.project + "/x", "content": "x"},
 			})
 			r.home.enter("Write.")
-			r.sm.called("Notification", 1) // the client asks whether it may
+			r.sm.called("Notification", 1) // the client asks for permission
 			r.home.do("", "send-keys", "-t", "agent", "Escape")
 			eventually(t, "the prompt is back", func() string {
 				if input, ok := r.home.input(); !ok || strings.Contains(input, "1.") {
@@ -136,8 +137,7 @@ func TestRealClientVersionsAccepted(t *testing.T) {
 // newestClient is the newest version of the client that sm is tested with.
 const newestClient = "2.1.330"
 
-// knownNames fails where a transcript has a record, a subtype or a usage member that
-// is unknown.
+// knownNames fails if a transcript has an unknown record, subtype or usage member.
 func knownNames(t *testing.T, projects string) {
 	t.Helper()
 	for _, path := range transcripts(t, projects) {
@@ -165,8 +165,8 @@ func knownNames(t *testing.T, projects string) {
 	}
 }
 
-// wrongWarnings holds the warnings that the transcripts show to have been heard
-// against their number.
+// wrongWarnings compares the number of warnings that the transcripts show as received with
+// the expected one.
 func (r *clientRun) wrongWarnings(want int) string {
 	n := 0
 	for _, path := range transcripts(r.t, r.home.projects) {
@@ -182,7 +182,7 @@ func (r *clientRun) wrongWarnings(want int) string {
 		}
 	}
 	if n != want {
-		return fmt.Sprintf("%d warnings heard, want %d", n, want)
+		return fmt.Sprintf("got %d warnings, want %d", n, want)
 	}
 	return ""
 }

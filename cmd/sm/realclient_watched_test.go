@@ -17,20 +17,20 @@ import (
 	"sm/transcript"
 )
 
-// watchedRun is a run with what all must come to by what the model has said.
+// watchedRun is a run with the figures that are expected by the model's answers.
 type watchedRun struct {
 	*clientRun
 	known  map[string]*knownSession
-	order  []string          // of the sessions' beginnings
+	order  []string          // of the sessions' starts
 	label  map[string]string // of a session's agent: the first session that it was in
 	sits   map[string]string // the session that an agent is in, by its label
-	spent  truth             // what has been put down to sessions
+	spent  truth             // what has been assigned to sessions
 	auto   int               // compactions that the client was made to do by itself
 	manual int
-	byHand bool // the next one is asked for
+	byHand bool // the next compaction is manual
 }
 
-// knownSession is what must be true of a session.
+// knownSession is the expected state of a session.
 type knownSession struct {
 	context              int64 // 0: unknown
 	messages, side       int
@@ -48,16 +48,15 @@ func newWatchedRun(t *testing.T) *watchedRun {
 	}
 }
 
-// begin starts the client, which goes on in a session that is known or begins
-// one, whose context has that size.
+// begin starts the client, which continues a known session or starts another, with a context
+// of that size.
 func (r *watchedRun) begin(tokens int64, args ...string) {
 	r.t.Helper()
 	r.enter(r.home.start(args...).SessionID)
 	r.stub.resize(tokens)
 }
 
-// enter goes on in a session: in the one that its agent was in before, or as an
-// agent of its own.
+// enter continues a session: as the agent that was in it before, or as a new agent.
 func (r *watchedRun) enter(id string) {
 	r.current = id
 	if r.label[id] == "" {
@@ -70,21 +69,21 @@ func (r *watchedRun) enter(id string) {
 	}
 }
 
-// follow goes on in a session that the client has begun in the place of the
-// present one: the agent is the same.
+// follow continues a session that the client has started in place of the present one: the
+// agent is the same.
 func (r *watchedRun) follow(id string) {
 	r.label[id] = r.label[r.current]
 	r.enter(id)
 }
 
-// turn lets the client take a prompt to its end, and holds all against each other.
+// turn runs a prompt to its end and compares all figures.
 func (r *watchedRun) turn(what string, steps ...modelStep) {
 	r.t.Helper()
 	r.prompt(steps...)
 	r.finish(what)
 }
 
-// held waits for a request that is held back, and puts down what was said before it.
+// held waits for a request that is held back, and assigns the answers before it.
 func (r *watchedRun) held() {
 	r.t.Helper()
 	r.clientRun.held()
@@ -92,7 +91,7 @@ func (r *watchedRun) held() {
 	r.state("busy")
 }
 
-// finish waits for the end of a turn and holds all against each other.
+// finish waits for the end of a turn and compares all figures.
 func (r *watchedRun) finish(what string) {
 	r.t.Helper()
 	r.ended(what)
@@ -100,7 +99,7 @@ func (r *watchedRun) finish(what string) {
 	r.state("idle")
 }
 
-// state waits until the observer knows what the client is at.
+// state waits until the observer shows the client's state.
 func (r *watchedRun) state(want string) {
 	r.t.Helper()
 	eventually(r.t, "the session is "+want, func() string {
@@ -118,7 +117,7 @@ func (r *watchedRun) ended(what string) {
 	r.put()
 }
 
-// put puts down to the current session what the model has said since.
+// put assigns the answers of the model since the last call to the current session.
 func (r *watchedRun) put() {
 	said, _, _ := r.stub.said()
 	k := r.known[r.current]
@@ -143,7 +142,7 @@ func (r *watchedRun) put() {
 	r.spent = said
 }
 
-// headless lets a client without a terminal, and so without a status line, take a prompt.
+// headless runs a prompt in a client without a terminal, and so without a status line.
 func (r *watchedRun) headless(what string, tokens int64, steps []modelStep, args ...string) {
 	r.t.Helper()
 	r.stub.resize(tokens)
@@ -174,8 +173,8 @@ func (r *watchedRun) compact(what string) {
 	r.agree(what)
 }
 
-// agree waits until the observer shows what the client's status line and the
-// model say of each session, and holds the other ways to ask against it.
+// agree waits until the observer shows the figures of the client's status line and of the
+// model for each session, and compares the other ways to request them.
 func (r *watchedRun) agree(what string) {
 	r.t.Helper()
 	k := r.known[r.current]
@@ -213,8 +212,8 @@ func (r *watchedRun) agree(what string) {
 	}
 }
 
-// series names a metric of the current agent; its label is the beginning of its
-// first session's id, for none here are alike.
+// series returns the series of a metric of the current agent; its label is the beginning of
+// its first session's id, which is unique here.
 func (r *watchedRun) series(name string) string {
 	return sessionSeries(
 		name,
@@ -227,7 +226,8 @@ func sessionSeries(name, id, more string) string {
 	return fmt.Sprintf("%s{session=%q%s}", name, id[:8], more)
 }
 
-// show waits until the observer shows what it must, in /metrics, in /sessions and in a scan.
+// show waits until the observer shows the expected figures in /metrics, in /sessions and in a
+// scan.
 func (r *watchedRun) show(what string) {
 	r.t.Helper()
 	r.measure(what)
@@ -243,7 +243,7 @@ func (r *watchedRun) show(what string) {
 	r.sums(what)
 }
 
-// measure waits until /metrics shows what it must.
+// measure waits until /metrics has the expected figures.
 func (r *watchedRun) measure(what string) {
 	r.t.Helper()
 	eventually(r.t, what+": /metrics", func() string {
@@ -252,9 +252,9 @@ func (r *watchedRun) measure(what string) {
 	})
 }
 
-// activity compares the time of the current session's last activity with that
-// of its transcript, which is looked at each second: what was written between
-// the last look and a kill is known by the time in its records.
+// activity compares the time of the current session's last activity with that of its
+// transcript, which is examined each second: the time of what was written between the last
+// look and a kill is that in its records.
 func (r *watchedRun) activity() string {
 	s := r.sm.byID()[r.current]
 	info, err := os.Stat(s.TranscriptPath)
@@ -262,7 +262,7 @@ func (r *watchedRun) activity() string {
 		return err.Error()
 	}
 	want := info.ModTime().UnixMilli()
-	if s.LastActive != nil { // not all records tell the time
+	if s.LastActive != nil { // not all records have a time
 		want = max(want, s.LastActive.UnixMilli())
 	}
 	if got := r.sm.series()[r.series("agent_session_last_activity_timestamp_seconds")]; math.Abs(got*1000-float64(want)) > 2000 {
@@ -271,8 +271,8 @@ func (r *watchedRun) activity() string {
 	return ""
 }
 
-// restart kills the observer without warning, lets meanwhile happen, and starts
-// it again. Where nothing has happened all must be as it was.
+// restart kills the observer without warning, runs meanwhile, and starts it again. Without
+// changes, all must be as before.
 func (r *watchedRun) restart(what string, meanwhile func()) {
 	r.t.Helper()
 	before := r.sm.lasting()
@@ -290,8 +290,8 @@ func (r *watchedRun) restart(what string, meanwhile func()) {
 	)
 }
 
-// late lets another observer come when all is over: it shows the same sessions,
-// and has counted nothing.
+// late starts another observer when all is over: it shows the same sessions and has counted
+// nothing.
 func (r *watchedRun) late() {
 	r.t.Helper()
 	late := r.home.watched(r.sm.bin)
@@ -302,7 +302,7 @@ func (r *watchedRun) late() {
 		status[id] = scannedOf(s)
 	}
 	if diff := cmp.Diff(r.sm.scan(), status); diff != "" {
-		r.t.Errorf("an observer that comes late (-scan +it):\n%s", diff)
+		r.t.Errorf("an observer started at the end (-scan +observer):\n%s", diff)
 	}
 	for series, v := range late.series() {
 		if name, _, _ := strings.Cut(
@@ -310,7 +310,7 @@ func (r *watchedRun) late() {
 			"{",
 		); strings.HasPrefix(name, "agent_") && strings.HasSuffix(name, "_total") &&
 			v != 0 {
-			r.t.Errorf("an observer that comes late has counted %s: %v", series, v)
+			r.t.Errorf("an observer started at the end has counted %s: %v", series, v)
 		}
 	}
 }
@@ -321,7 +321,7 @@ var exactMetrics = []string{
 	"agent_compactions_total", "agent_tokens_total",
 }
 
-// wanted is what /metrics must show, by what the model has said.
+// wanted returns what /metrics must show according to the model's answers.
 func (r *watchedRun) wanted() map[string]float64 {
 	sum := transcript.Usage{}
 	m := map[string]float64{
@@ -381,7 +381,7 @@ func (r *watchedRun) wanted() map[string]float64 {
 	return m
 }
 
-// like picks the series in want, and those of exactMetrics.
+// like selects the series in want, and those of exactMetrics.
 func like(m, want map[string]float64) map[string]float64 {
 	out := map[string]float64{}
 	for series, v := range m {
@@ -393,8 +393,8 @@ func like(m, want map[string]float64) map[string]float64 {
 	return out
 }
 
-// sums holds each session's figures against the model, and its compactions
-// against a plain reading of its transcript.
+// sums compares each session's figures with the model, and its compactions with a plain
+// reading of its transcript.
 func (r *watchedRun) sums(what string) {
 	r.t.Helper()
 	counted := map[string]bool{}

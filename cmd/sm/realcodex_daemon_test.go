@@ -17,11 +17,11 @@ import (
 	"sm/deploy/doctor"
 )
 
-// daemons are the processes that the client has left behind for all its terminals.
+// daemons returns the processes that the client has left running for all its terminals.
 func (h *codexHome) daemons() (pids []int) {
 	all, _ := filepath.Glob("/proc/[0-9]*")
 	for _, dir := range all {
-		environ, _ := os.ReadFile(dir + "/environ") // it may have ended, or be another user's
+		environ, _ := os.ReadFile(dir + "/environ") // it may have ended, or belong to another user
 		argv, _ := os.ReadFile(dir + "/cmdline")
 		if pid, err := strconv.Atoi(filepath.Base(dir)); err == nil &&
 			bytes.Contains(environ, []byte("CODEX_HOME="+h.codex+"\x00")) &&
@@ -55,7 +55,7 @@ func (h *codexHome) endDaemons() {
 	}
 }
 
-// beside is another terminal of the same home, in a tmux of its own.
+// beside returns another terminal of the same home, in a private tmux server.
 func (h *codexHome) beside() *codexHome {
 	c := *h.clientHome
 	c.socket += "2"
@@ -63,10 +63,9 @@ func (h *codexHome) beside() *codexHome {
 	return &codexHome{clientHome: &c, stub: h.stub, codex: h.codex}
 }
 
-// TestRealCodexDaemon: of clients that work through their shared daemon,
-// threads are followed, hooks received and messages delivered like others. The
-// terminal of a thread is unknown, though its hooks and tools name one: nothing
-// is typed, and a handoff is refused.
+// TestRealCodexDaemon tests that threads of clients with a shared daemon are followed, and
+// that hooks and messages work as for others. The terminal of a thread is unknown, though its
+// hooks and tools name one: nothing is typed, and a handoff is refused.
 func TestRealCodexDaemon(t *testing.T) {
 	r := newCodexRun(t)
 	first := r.home
@@ -121,14 +120,14 @@ func TestRealCodexDaemon(t *testing.T) {
 	}
 	r.unseated(one, two)
 	if n, m := r.hooks("UserPromptSubmit"), r.hooks("Stop"); n != 4 || m != 4 {
-		t.Errorf("of 4 prompts and the ends of their turns hooks told %d and %d", n, m)
+		t.Errorf("got hooks of %d prompts and %d ends of turns, want 4 and 4", n, m)
 	}
 
 	r.kills = 4
 	for i, thread := range []string{one, two, one, two} {
 		id := r.sends(thread, fmt.Sprintf("Message %d.", i))
 		r.killed()
-		r.heard(thread, id)
+		r.received(thread, id)
 	}
 	r.unseated(one, two)
 
@@ -147,19 +146,19 @@ func TestRealCodexDaemon(t *testing.T) {
 	}
 	r.agree("the second terminal, at the end")
 	second.quit()
-	r.heard(two, r.sends(two, "The terminal is closed."))
+	r.received(two, r.sends(two, "The terminal is closed."))
 	r.home = first
 	r.agree("the first terminal, at the end")
 	first.quit()
 	eventually(t, "the figures", r.wrong)
 	t.Logf(
-		"FIGURES: %d displays of the client agree; 5 messages by the queue, each heard once",
+		"FIGURES: %d displays of the client agree; 5 messages by the queue, each received once",
 		r.shown,
 	)
 }
 
-// unseated holds that the observer knows the agents of these threads by their
-// hooks, and no terminal of theirs.
+// unseated checks that the observer knows the agents of these threads by their hooks, and no
+// terminal.
 func (r *codexRun) unseated(threads ...string) {
 	r.t.Helper()
 	all := r.sm.byID()

@@ -11,19 +11,19 @@ import (
 	"sm/observer/api"
 )
 
-// tool lets the agent run a command of its own as its only tool call of a turn.
+// tool makes the agent run a command as the only tool call of a turn.
 func (r *codexRun) tool(what, command string) {
 	r.t.Helper()
 	r.prompt(modelStep{grow: 100, tools: 1, bash: command}, modelStep{grow: 100})
 	r.ended(what)
 }
 
-// sm is this program as agents call it.
+// program returns a command line of sm as agents use it.
 func (r *codexRun) program(args ...string) string {
 	return "SM_SOCKET=" + r.sm.socket() + " " + r.sm.bin + " " + strings.Join(args, " ")
 }
 
-// goesOn holds that the agent is the same in its new thread, and is asked to
+// goesOn checks that the agent is the same in its new thread, and that it gets the prompt to
 // read the document once.
 func (r *codexRun) goesOn(before api.Session, doc string) {
 	r.t.Helper()
@@ -38,25 +38,25 @@ func (r *codexRun) goesOn(before api.Session, doc string) {
 		return fmt.Sprintf("%+v", r.sm.byID())
 	})
 	if now.Label != before.Label || now.Cycle != before.Cycle+1 {
-		r.t.Errorf("it was %+v, and is %+v", before, now)
+		r.t.Errorf("agent before %+v, now %+v", before, now)
 	}
 	if n := r.home.records(
 		`"type":"UserMessage"`,
 		"Read "+doc+" and continue from where you left off.",
 	); n != 1 {
-		r.t.Errorf("it is asked to read %s %d times", doc, n)
+		r.t.Errorf("the prompt to read %s: got %d, want 1", doc, n)
 	}
 	r.current = now.SessionID
 	r.rests()
 }
 
-// agent is what the observer says of the agent that is in the present thread.
+// agent returns what the observer shows of the agent in the present thread.
 func (r *codexRun) agent() api.Session {
 	r.t.Helper()
 	return r.sm.byID()[r.current]
 }
 
-// settledAgent is the agent once the observer knows its pane, by which it is called.
+// settledAgent returns the agent once the observer knows its pane, which is its id.
 func (r *codexRun) settledAgent() (s api.Session) {
 	r.t.Helper()
 	eventually(r.t, "the client's process is known", func() string {
@@ -68,10 +68,9 @@ func (r *codexRun) settledAgent() (s api.Session) {
 	return s
 }
 
-// TestRealCodexHandoffClear: in tmux, the agent's own context is cleared by
-// /clear, and the new thread, which is the same agent's, reads the document.
-// What waits for the agent follows. The second handoff survives a kill of the
-// observer.
+// TestRealCodexHandoffClear tests a handoff in tmux: the agent's context is cleared by
+// /clear, and the same agent reads the document in the new thread. Waiting messages follow.
+// The second handoff survives a kill of the observer.
 func TestRealCodexHandoffClear(t *testing.T) {
 	r := newCodexRun(t)
 	r.begin()
@@ -93,16 +92,15 @@ func TestRealCodexHandoffClear(t *testing.T) {
 			t.Errorf("%+v", h)
 		}
 		r.goesOn(before, doc)
-		r.heard(before.ID, id)
+		r.received(before.ID, id)
 		doc = filepath.Join(r.home.project, fmt.Sprintf("doc%d.md", i))
 		before = r.agent()
 	}
 	eventually(t, "the figures", r.wrong)
 }
 
-// TestRealCodexHandoffRestart: under sm run the client is started again with
-// the prompt, even if the observer is killed meanwhile; the agent keeps its
-// name.
+// TestRealCodexHandoffRestart tests that under sm run the client is restarted with the
+// prompt, even if the observer is killed meanwhile, and that the agent keeps its name.
 func TestRealCodexHandoffRestart(t *testing.T) {
 	r := newCodexRun(t)
 	r.home.wrapper = []string{
@@ -129,6 +127,6 @@ func TestRealCodexHandoffRestart(t *testing.T) {
 	}
 	r.goesOn(before, doc)
 	r.home.pid = r.home.native()
-	r.heard("worker", r.sends("worker", "After the handoff."))
+	r.received("worker", r.sends("worker", "After the handoff."))
 	r.home.quit()
 }

@@ -15,7 +15,7 @@ import (
 	"sm/observer/api"
 )
 
-// trusts answers the client's question about new hooks, where it asks.
+// trusts answers the client's question about new hooks, if it asks.
 func (h *codexHome) trusts() {
 	h.t.Helper()
 	screen := h.screen()
@@ -41,7 +41,7 @@ func (r *codexRun) installs() {
 	}
 }
 
-// diagnosis is what the doctor says of the client's hooks.
+// diagnosis returns the doctor's finding about the client's hooks.
 func (r *codexRun) diagnosis() (status doctor.Status, text string) {
 	r.t.Helper()
 	out, _ := r.sm.command("doctor",
@@ -61,10 +61,10 @@ func (r *codexRun) diagnosis() (status doctor.Status, text string) {
 	return "", ""
 }
 
-// message waits for a message to an agent, and gives it once it has been heard.
+// message waits until a message to an agent is received, and returns it.
 func (r *codexRun) message(agent, what string, is func(*api.Message) bool) (m api.Message) {
 	r.t.Helper()
-	eventually(r.t, what+" is heard", func() string {
+	eventually(r.t, what+" is received", func() string {
 		all, err := r.sm.api.Messages(r.t.Context(), agent)
 		if err != nil {
 			return err.Error()
@@ -86,8 +86,8 @@ func notice(kind string) func(*api.Message) bool {
 	return func(m *api.Message) bool { return strings.HasSuffix(m.Key, "/"+kind) }
 }
 
-// shows holds against the transcripts that a message reached the model once, in
-// a record of that role.
+// shows checks in the transcripts that a message reached the model once, in a record of that
+// role.
 func (r *codexRun) shows(m api.Message, role string) {
 	r.t.Helper()
 	for _, path := range r.home.rollouts("") {
@@ -114,14 +114,14 @@ func (r *codexRun) shows(m api.Message, role string) {
 	}
 }
 
-// hooks counts the hooks of an event that the observer has heard of.
+// hooks returns the number of hooks of an event that the observer has counted.
 func (r *codexRun) hooks(event string) int {
 	r.t.Helper()
 	return int(r.sm.series()[fmt.Sprintf("sm_hook_events_total{event=%q}", event)])
 }
 
-// settled waits until the client shows the end of each turn: its transcript
-// comes first, and after a turn that was held up it goes on a moment longer.
+// settled waits until the client shows the end of each turn: its transcript comes first, and
+// after a delayed turn it works a moment longer.
 func (r *codexRun) settled() {
 	r.t.Helper()
 	eventually(r.t, "the client shows the end of the turn", func() string {
@@ -133,10 +133,10 @@ func (r *codexRun) settled() {
 	})
 }
 
-// TestRealCodexHooks: what sm install writes works with the real client once
-// its user has trusted it: notices and messages reach the model, each once, at
-// the end of a turn and between tools, in threads and subagents; the doctor
-// knows before and after; and all of it goes again.
+// TestRealCodexHooks tests that the hooks of sm install work with the real client once its
+// user has trusted them: notices and messages reach the model, each once, at the end of a
+// turn and between tools, in threads and subagents; the doctor reports the state before and
+// after; and uninstalling removes all of it.
 func TestRealCodexHooks(t *testing.T) {
 	r := newCodexRun(t)
 	r.installs()
@@ -145,7 +145,7 @@ func TestRealCodexHooks(t *testing.T) {
 		t.Errorf("before: %s %s", status, text)
 	}
 	r.home.start()
-	eventually(t, "the hooks are trusted", func() string { // it asks some time after it shows its prompt
+	eventually(t, "the hooks are trusted", func() string { // the client asks some time after it shows its prompt
 		r.home.trusts()
 		if status, text := r.diagnosis(); status != doctor.Healthy {
 			return text
@@ -249,10 +249,10 @@ func TestRealCodexHooks(t *testing.T) {
 		t.Errorf("uninstall: %v\n%s", err, out)
 	}
 	if _, err := os.Stat(r.home.codex + "/hooks.json"); err == nil {
-		t.Error("hooks.json is there still")
+		t.Error("hooks.json still exists")
 	}
 	t.Logf(
-		"FIGURES: %d responses told by hooks, %d displays of the client agree",
+		"FIGURES: %d responses by hooks, %d displays of the client agree",
 		r.hooks("PostModelRequest"),
 		r.shown,
 	)

@@ -20,11 +20,11 @@ func (r *codexRun) sends(agent, text string) (id string) {
 	return m.ID
 }
 
-// heard waits until a message is confirmed by the queue, and checks that the
-// transcripts contain it once.
-func (r *codexRun) heard(agent, id string) {
+// received waits until a message is confirmed by the queue, and checks that the transcripts
+// contain it once.
+func (r *codexRun) received(agent, id string) {
 	r.t.Helper()
-	eventually(r.t, "message "+id+" is heard", func() string {
+	eventually(r.t, "message "+id+" is received", func() string {
 		all, err := r.sm.api.Messages(r.t.Context(), agent)
 		if err != nil {
 			return err.Error()
@@ -38,18 +38,17 @@ func (r *codexRun) heard(agent, id string) {
 	})
 	r.rests()
 	if n := r.home.records(`"type":"UserMessage"`, "#"+id); n != 1 {
-		r.t.Errorf("message %s stands in %d prompts", id, n)
+		r.t.Errorf("message %s: got %d prompts, want 1", id, n)
 	}
 	if n := r.home.records(`"turn_trigger":"queue"`); n == 0 {
-		r.t.Error("no turn was begun by the queue")
+		r.t.Error("the queue has started no turn")
 	}
 }
 
-// rests waits until the client shows that it is at rest: a turn that a message
-// begins ends soon.
+// rests waits until the client shows that it is idle: a turn that a message begins ends soon.
 func (r *codexRun) rests() {
 	r.t.Helper()
-	eventually(r.t, "the client is at rest", func() string {
+	eventually(r.t, "the client is idle", func() string {
 		began := r.home.records(`"type":"task_started"`)
 		ends := r.home.ends()
 		if screen := r.home.screen(); began != ends ||
@@ -65,19 +64,18 @@ func (r *codexRun) rests() {
 	})
 }
 
-// TestRealCodexQueue: what waits for an agent that sits at its prompt comes to
-// it by the client's own queue, once, also over kills of the observer. A draft
-// stays as it is.
+// TestRealCodexQueue tests that waiting messages for an agent at its prompt arrive by the
+// client's own queue, once, also across kills of the observer. A draft stays as it is.
 func TestRealCodexQueue(t *testing.T) {
 	r := newCodexRun(t)
 	r.begin()
 	r.turn("the first turn", modelStep{grow: 1000})
-	r.heard(r.current, r.sends(r.current, `Look at $(CI); "quoted" \ and é.`))
+	r.received(r.current, r.sends(r.current, `Look at $(CI); "quoted" \ and é.`))
 
 	r.home.do("", "send-keys", "-t", "agent", "-l", "half typed")
-	r.heard(r.current, r.sends(r.current, "Beside a draft."))
+	r.received(r.current, r.sends(r.current, "Beside a draft."))
 	if input, _ := r.home.input(); input != "half typed" {
-		t.Errorf("the draft has become %q", input)
+		t.Errorf("draft: got %q", input)
 	}
 	r.home.do("", "send-keys", "-t", "agent", "C-u")
 
@@ -100,8 +98,8 @@ func TestRealCodexQueue(t *testing.T) {
 		}
 	}
 	for _, id := range ids {
-		r.heard(r.current, id)
+		r.received(r.current, id)
 	}
 	eventually(t, "the figures", r.wrong)
-	t.Logf("FIGURES: 7 messages by the queue, each heard once; 20 kills of the observer")
+	t.Logf("FIGURES: 7 messages by the queue, each received once; 20 kills of the observer")
 }

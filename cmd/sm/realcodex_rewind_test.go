@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// rewind goes back by so many prompts, as a user does with Esc Esc, to where
-// the context had that size.
+// rewind goes back by a number of prompts, as a user does with Esc Esc, to where the context
+// had that size.
 func (r *codexRun) rewind(what string, prompts int, tokens int64) {
 	r.t.Helper()
 	keys := func(keys ...string) {
@@ -49,9 +49,9 @@ func (r *codexRun) rewind(what string, prompts int, tokens int64) {
 	r.agree(what)
 }
 
-// TestRealCodexRewind goes back in a thread, which goes on in another file each
-// time, before a compaction too: the observer shows what /status shows, does
-// not count copies or records after the point again, and keeps the agent.
+// TestRealCodexRewind goes back in a thread, which continues in another file each time, also
+// before a compaction: the observer shows what /status shows, does not count copies or
+// records after the point again, and keeps the agent.
 func TestRealCodexRewind(t *testing.T) {
 	r := newCodexRun(t)
 	r.kills = 24
@@ -61,19 +61,19 @@ func TestRealCodexRewind(t *testing.T) {
 	r.turn("to 55 000", modelStep{grow: 10_000, tools: 1}, modelStep{grow: 10_000})
 	r.turn("to 75 000", modelStep{grow: 20_000})
 	before := r.agent()
-	// same holds that the agent goes on in the thread, whose conversation has
-	// so many prompts, in so many files.
+	// same checks that the agent continues in the thread, whose conversation has this number
+	// of prompts in this number of files.
 	same := func(prompts, files int) {
 		t.Helper()
 		if n := r.stub.times("Go on."); n != prompts {
-			t.Errorf("the model hears %d prompts, want %d", n, prompts)
+			t.Errorf("the model got %d prompts, want %d", n, prompts)
 		}
 		if all := r.home.rollouts(first); len(all) != files {
 			t.Errorf("the thread is in %q, want %d files", all, files)
 		}
 		if now := r.agent(); r.current != first || now.ID != before.ID ||
 			now.Label != before.Label {
-			t.Errorf("it was %+v, and is %+v", before, now)
+			t.Errorf("agent before %+v, now %+v", before, now)
 		}
 	}
 	r.rewind("back by a prompt", 1, 55_000)
@@ -97,18 +97,18 @@ func TestRealCodexRewind(t *testing.T) {
 		return ""
 	})
 	if threads, _ := r.stub.said(); threads[first].Auto != 2 || threads[first].Manual != 1 {
-		t.Errorf("the client has compacted otherwise: %+v", threads[first])
+		t.Errorf("unexpected compactions: %+v", threads[first])
 	}
 	r.home.quit()
 
 	r.begin("resume", first)
 	r.turn("resumed", modelStep{grow: 900})
-	before = r.agent() // the pane is another one, of another server
+	before = r.agent() // another pane, of another server
 	same(7, 4)         // compactions keep the prompts
 	r.home.quit()
 	for ; r.kills > 0; r.killed() {
 	}
-	eventually(t, "all of it once more", r.wrong)
+	eventually(t, "all figures at the end", r.wrong)
 	if s := r.sm.byID(); len(s) != 1 {
 		t.Errorf("%d sessions: %+v", len(s), s)
 	}

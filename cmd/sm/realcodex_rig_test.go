@@ -18,8 +18,7 @@ import (
 
 const realCodexVersion = "0.169.0"
 
-// realCodex finds the real client of Codex, and installs it into the user's
-// cache directory where it is not there.
+// realCodex finds the real client of Codex, or installs it into the user's cache directory.
 func realCodex(t *testing.T) string {
 	t.Helper()
 	return installPackage(
@@ -30,7 +29,7 @@ func realCodex(t *testing.T) string {
 	)
 }
 
-// codexHome is a home of its own with the client in a pane of a tmux of its own.
+// codexHome is a separate home with the client in a pane of a private tmux server.
 type codexHome struct {
 	*clientHome
 	stub  *codexStub
@@ -75,7 +74,8 @@ show_tooltips = false
 	return h
 }
 
-// environ is all that the client sees: nothing of the machine's own, and a proxy that is none.
+// environ returns the client's environment: no variables of this machine, and a proxy that
+// does not exist.
 func (h *codexHome) environ() []string {
 	return []string{
 		"PATH=" + os.Getenv("PATH"), "HOME=" + h.home, "CODEX_HOME=" + h.codex, "TERM=xterm-256color", "SHELL=/bin/sh", "LANG=C.UTF-8",
@@ -94,7 +94,7 @@ func (h *codexHome) start(args ...string) {
 	eventually(h.t, "the client starts", func() string {
 		h.trusts()
 		if input, ok := h.input(); !ok || input != "" ||
-			!strings.Contains(h.screen(), " · "+h.project) { // its footer comes last
+			!strings.Contains(h.screen(), " · "+h.project) { // its footer is drawn last
 			return h.screen()
 		}
 		return ""
@@ -118,7 +118,7 @@ func (h *codexHome) panePID() int {
 	return pid
 }
 
-// native is the client's own process: npm's is no more than its parent.
+// native returns the client's own process; npm's is only its parent.
 func (h *codexHome) native() (pid int) {
 	h.t.Helper()
 	eventually(h.t, "the client has a process", func() string {
@@ -137,7 +137,7 @@ func (h *codexHome) native() (pid int) {
 	return pid
 }
 
-// input is the content of the prompt's box, "" also for the placeholder.
+// input returns the content of the prompt's box, "" also for the placeholder.
 func (h *codexHome) input() (text string, ok bool) {
 	for line := range strings.Lines(h.screen()) {
 		if rest, found := strings.CutPrefix(strings.TrimRight(line, " \n"), "›"); found {
@@ -173,7 +173,7 @@ func (h *codexHome) enter(text string) {
 				"-t",
 				"agent",
 				"Enter",
-			) // the client may have gone
+			) // the client may have ended
 			pressed = time.Now()
 		}
 		return "it is still in the box"
@@ -201,10 +201,10 @@ func (h *codexHome) ended() {
 	h.pid = 0
 }
 
-// codexStatus is what the client says of itself.
+// codexStatus is the client's own status.
 type codexStatus struct {
 	Session string
-	Left    int // percent of the window, -1 where it does not say
+	Left    int // percent of the window, -1 if unknown
 }
 
 var (
@@ -212,7 +212,7 @@ var (
 	codexLeft    = regexp.MustCompile(`Context window: +(\d+)% left`)
 )
 
-// status asks the client, as its user does.
+// status runs /status, as a user does.
 func (h *codexHome) status() (s codexStatus) {
 	h.t.Helper()
 	blocks := func() []string { return strings.Split("\n"+h.screen(), "\n/status\n")[1:] }
@@ -236,13 +236,13 @@ func (h *codexHome) status() (s codexStatus) {
 	return s
 }
 
-// rollouts are the transcripts of a thread, "" for all.
+// rollouts returns the transcripts of a thread, "" for all.
 func (h *codexHome) rollouts(thread string) []string {
 	paths, _ := filepath.Glob(h.codex + "/sessions/*/*/*/rollout-*" + thread + "*.jsonl")
 	return paths
 }
 
-// records counts the lines of all transcripts that hold all of these texts.
+// records counts the lines of all transcripts that contain all of these texts.
 func (h *codexHome) records(texts ...string) int {
 	h.t.Helper()
 	return countRecords(h.t, h.rollouts(""), texts...)

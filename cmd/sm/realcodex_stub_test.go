@@ -13,7 +13,7 @@ import (
 	"time"
 )
 
-// codexTruth is what the model has answered a thread.
+// codexTruth is what the model has answered in a thread.
 type codexTruth struct {
 	Context      int64 // by its newest answer, 0 after a compaction and before the first
 	Auto, Manual int   // compactions, by the client's own header
@@ -21,15 +21,14 @@ type codexTruth struct {
 	Side         bool  // of a subagent
 }
 
-// codexStub is a Responses API. Threads of users follow the plan that the test
-// makes before each prompt, subagents run one command, and a compaction leaves
-// codexCompacted tokens.
+// codexStub is a Responses API. Threads of users follow the plan that the test makes before
+// each prompt, subagents run one command, and a compaction leaves codexCompacted tokens.
 type codexStub struct {
 	stubServer
-	sizes   map[string]int64 // of contexts, by thread
-	threads map[string]*codexTruth
-	heard   map[string]int // the user's messages in the newest request, all threads together
-	busy    int
+	sizes    map[string]int64 // of contexts, by thread
+	threads  map[string]*codexTruth
+	received map[string]int // the user's messages in the newest request, all threads together
+	busy     int
 }
 
 const (
@@ -41,23 +40,23 @@ const (
 func newCodexStub(t *testing.T) *codexStub {
 	t.Helper()
 	s := &codexStub{
-		sizes:   map[string]int64{},
-		threads: map[string]*codexTruth{},
-		heard:   map[string]int{},
+		sizes:    map[string]int64{},
+		threads:  map[string]*codexTruth{},
+		received: map[string]int{},
 	}
 	s.serve(t, s)
 	return s
 }
 
-// goOn lets a thread that begins at another one have its context.
+// goOn gives a thread that starts from another one its context.
 func (s *codexStub) goOn(thread string, tokens int64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.sizes[thread] = tokens
 }
 
-// goBack lets a thread be rewound to where its context had that size, which is
-// unknown until its next answer.
+// goBack rewinds a thread to where its context had that size, which is unknown until its next
+// answer.
 func (s *codexStub) goBack(thread string, tokens int64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -65,8 +64,7 @@ func (s *codexStub) goBack(thread string, tokens int64) {
 	s.threads[thread].Context = 0
 }
 
-// said is what the threads were answered, and what speaks against all being
-// said: "" once no answer is due.
+// said returns the answers by thread, and why answers are still missing: "" once none is due.
 func (s *codexStub) said() (threads map[string]codexTruth, unsaid string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -85,11 +83,11 @@ func (s *codexStub) said() (threads map[string]codexTruth, unsaid string) {
 	return threads, unsaid
 }
 
-// times is how often users' texts contain a text, in the newest request that has any.
+// times returns how often users' texts contain a text, in the newest request that has any.
 func (s *codexStub) times(text string) (n int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for said, times := range s.heard {
+	for said, times := range s.received {
 		if strings.Contains(said, text) {
 			n += times
 		}
@@ -97,7 +95,7 @@ func (s *codexStub) times(text string) (n int) {
 	return n
 }
 
-// codexRequest is what is read of a request, and of its header about the turn.
+// codexRequest has the fields that are read of a request and of its header about the turn.
 type codexRequest struct {
 	Model string      `json:"model"`
 	Input []codexItem `json:"input"`
@@ -165,7 +163,7 @@ func (s *codexStub) thread(q *codexRequest) *codexTruth {
 	return t
 }
 
-// codexAnswer is one response, and what is to be noted once it has been sent.
+// codexAnswer is one response, and what is recorded once it has been sent.
 type codexAnswer struct {
 	id     string
 	items  []codexItem
@@ -174,7 +172,7 @@ type codexAnswer struct {
 	hold   chan struct{}
 }
 
-// answer decides what the model says to a request.
+// answer decides what the model answers to a request.
 func (s *codexStub) answer(q *codexRequest) codexAnswer {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -214,8 +212,8 @@ func (s *codexStub) answer(q *codexRequest) codexAnswer {
 	return a
 }
 
-// planned answers as the plan says, and with a word where there is none:
-// messages of sm begin turns of their own.
+// planned answers by the plan, and with one word without it: messages of sm start additional
+// turns.
 func (s *codexStub) planned(a *codexAnswer, q *codexRequest) {
 	step := modelStep{grow: 100}
 	if len(s.plan) > 0 {
@@ -248,19 +246,19 @@ func (s *codexStub) planned(a *codexAnswer, q *codexRequest) {
 	}
 }
 
-// listen notes what the user has said.
+// listen records the user's texts.
 func (s *codexStub) listen(q *codexRequest) {
-	s.heard = map[string]int{}
+	s.received = map[string]int{}
 	for _, item := range q.Input {
 		if item["role"] != "user" {
 			continue
 		}
 		text, _ := json.Marshal(item["content"])
-		s.heard[string(text)]++
+		s.received[string(text)]++
 	}
 }
 
-// grown is an answer after which the context has that size.
+// grown returns an answer after which the context has that size.
 func (a *codexAnswer) grown(tokens int64) {
 	a.tokens = tokens
 	a.sent = func(t *codexTruth) { t.Context = tokens }

@@ -14,8 +14,8 @@ import (
 	"sm/observer/api"
 )
 
-// codexRun is a client of Codex at work, an observer that watches it, and what
-// both must come to.
+// codexRun is a running client of Codex, an observer that watches it, and the figures that
+// both must show.
 type codexRun struct {
 	t       *testing.T
 	stub    *codexStub
@@ -23,8 +23,8 @@ type codexRun struct {
 	sm      *daemon
 	current string // the thread that the client is in
 	before  int    // turns that had ended when the last prompt was sent
-	kills   int    // of the observer that are still to come
-	shown   int    // displays of the client that were compared
+	kills   int    // of the observer that remain
+	shown   int    // compared displays of the client
 }
 
 func newCodexRun(t *testing.T, configure ...func(*daemon)) *codexRun {
@@ -42,7 +42,7 @@ func newCodexRun(t *testing.T, configure ...func(*daemon)) *codexRun {
 	return r
 }
 
-// begin starts the client, in a thread that it goes on with or in one of its own.
+// begin starts the client, in a thread that it continues or in a new one.
 func (r *codexRun) begin(args ...string) {
 	r.t.Helper()
 	r.home.start(args...)
@@ -57,7 +57,7 @@ func (r *codexRun) prompt(steps ...modelStep) {
 	r.killed()
 }
 
-// killed ends the observer at once and starts it again, as long as there is a kill left.
+// killed kills the observer and starts it again, as long as kills remain.
 func (r *codexRun) killed() {
 	r.t.Helper()
 	if r.kills > 0 {
@@ -80,14 +80,14 @@ func (r *codexRun) ended(what string) {
 		if strings.Contains(
 			r.home.screen(),
 			"esc to interrupt",
-		) { // the screen comes after the transcript
+		) { // the screen follows the transcript
 			return "the client shows no end of the turn"
 		}
 		return ""
 	})
 }
 
-// turn lets the client take a prompt to its end, and holds all against each other.
+// turn runs a prompt to its end and compares all figures.
 func (r *codexRun) turn(what string, steps ...modelStep) {
 	r.t.Helper()
 	r.prompt(steps...)
@@ -107,9 +107,8 @@ func (r *codexRun) held() {
 	r.stub.awaitHeld(r.t)
 }
 
-// agree waits until the observer shows what the client shows, and what the
-// model has said. On a busy machine the client's screen comes after its
-// transcript: then it is asked again.
+// agree waits until the observer shows the figures of the client and of the model. On a busy
+// machine the client's screen follows its transcript late: then /status is repeated.
 func (r *codexRun) agree(what string) {
 	r.t.Helper()
 	var status codexStatus
@@ -144,7 +143,7 @@ func (r *codexRun) agree(what string) {
 	)
 }
 
-// wrong holds what the observer shows of all threads against what the model has said.
+// wrong compares what the observer shows of all threads with the model's answers.
 func (r *codexRun) wrong() string {
 	threads, _ := r.stub.said()
 	type figures struct {
@@ -163,7 +162,7 @@ func (r *codexRun) wrong() string {
 	m := r.sm.series()
 	for id, s := range r.sm.byID() {
 		if _, known := want[id]; !known {
-			continue // the client has opened it, and no model was asked yet
+			continue // the client has opened it without a request so far
 		}
 		f := figures{
 			Auto:   int64(s.Compactions.Auto),
@@ -213,7 +212,7 @@ func (r *codexRun) wrong() string {
 	return ""
 }
 
-// fills lets the client work until it has compacted by itself.
+// fills runs turns until the client has compacted by itself.
 func (r *codexRun) fills(what string, tokens int64) {
 	r.t.Helper()
 	threads, _ := r.stub.said()
@@ -222,13 +221,13 @@ func (r *codexRun) fills(what string, tokens int64) {
 	r.turn(what, modelStep{grow: 3000, tools: 1}, modelStep{grow: 1000})
 	threads, _ = r.stub.said()
 	if n := threads[r.current].Auto - was.Auto; n != 1 {
-		r.t.Errorf("%s: the client has compacted %d times", what, n)
+		r.t.Errorf("%s: got %d compactions, want 1", what, n)
 	}
 }
 
-// TestRealCodex lets the real client work in the ways that change a context.
-// What the observer shows after each turn is held against the client's own
-// /status and against what the model has said; it is killed 20 times meanwhile.
+// TestRealCodex makes the real client work in the ways that change a context. After each turn
+// the observer's figures are compared with the client's own /status and with the model's
+// answers; meanwhile the observer is killed 20 times.
 func TestRealCodex(t *testing.T) {
 	r := newCodexRun(t)
 	r.kills = 20
@@ -269,7 +268,7 @@ func TestRealCodex(t *testing.T) {
 
 	r.begin("resume", first)
 	if r.current != first {
-		t.Errorf("resume goes on in %s, not in %s", r.current, first)
+		t.Errorf("resume: got thread %s, want %s", r.current, first)
 	}
 	r.turn("resumed", modelStep{grow: 900, tools: 1}, modelStep{grow: 500})
 	threads, _ := r.stub.said()
@@ -280,13 +279,13 @@ func TestRealCodex(t *testing.T) {
 	r.stub.goOn(fork, threads[first].Context)
 	r.turn("forked", modelStep{grow: 900, tools: 1}, modelStep{grow: 500})
 	if fork == first {
-		t.Error("the fork is the thread itself")
+		t.Error("fork: got the same thread")
 	}
 	r.fills("automatic compaction of the fork", 245_000)
 	r.home.quit()
 	for ; r.kills > 0; r.killed() {
 	}
-	eventually(t, "all of it once more", r.wrong)
+	eventually(t, "all figures at the end", r.wrong)
 	t.Logf("FIGURES: %d displays of the client agree", r.shown)
 }
 

@@ -24,7 +24,7 @@ func (d *daemon) configFile() string {
 	)
 }
 
-// configure replaces the configuration file as editors do: by another one that gets its name.
+// configure replaces the configuration file as editors do: by renaming another one.
 func (d *daemon) configure(text string) {
 	d.t.Helper()
 	fresh := d.configFile() + "~"
@@ -40,7 +40,7 @@ func (d *daemon) configure(text string) {
 	}
 }
 
-// logged waits until the log has so many lines with a text.
+// logged waits until the log has this many lines with a text.
 func (d *daemon) logged(text string, times int) {
 	d.t.Helper()
 	d.eventually(text, func() string {
@@ -59,9 +59,9 @@ func (d *daemon) hangUp() {
 	}
 }
 
-// TestReload: a process takes a changed configuration by a file in the place of
-// the old one, by SIGHUP and by the route; a bad one changes nothing; flags and
-// variables stay stronger than the file; and what needs a restart is named.
+// TestReload tests that a process takes a changed configuration when the file is replaced, by
+// SIGHUP and by the route; that a bad one changes nothing; that flags and variables override
+// the file; and that settings that need a restart are named.
 func TestReload(t *testing.T) {
 	t.Parallel()
 	const done, failed, level = `msg="configuration reloaded"`, `msg="configuration not reloaded`, "level=DEBUG"
@@ -78,13 +78,13 @@ func TestReload(t *testing.T) {
 	}
 	shown("1")
 	if strings.Contains(d.log(1<<20), level) {
-		t.Fatal("it says more than it was told to")
+		t.Fatal("the log has debug lines at level info")
 	}
 
 	d.configure("log: {level: debug}\n")
 	d.logged(done, 1)
 	if _, err := d.get("/nowhere"); err == nil {
-		t.Fatal("there is a page nowhere")
+		t.Fatal("the page has no address")
 	}
 	if resp, err := d.http.Post(
 		"http://localhost/hooks/claude",
@@ -101,7 +101,7 @@ func TestReload(t *testing.T) {
 	d.logged(failed, 1)
 	want := d.configFile() + `: queue.per_agent must be a whole number`
 	if !strings.Contains(d.log(1<<20), want) {
-		t.Errorf("it does not say %q", want)
+		t.Errorf("the log does not contain %q", want)
 	}
 	shown("0")
 	if code := d.post("/-/reload", nil); code != http.StatusUnprocessableEntity {
@@ -114,7 +114,7 @@ func TestReload(t *testing.T) {
 	d.logged(
 		`level=WARN msg="changed keys that need a restart" keys=log.format,metrics.listen`,
 		1,
-	) // flags hold the others
+	) // flags set the others
 	shown("1")
 	d.hangUp()
 	d.logged(done, 3)
@@ -134,8 +134,8 @@ func TestReload(t *testing.T) {
 	}
 }
 
-// TestConfigWatcher: events that come together make one reload, those that
-// leave the text as it is make none, and a file that has gone is waited for.
+// TestConfigWatcher tests that simultaneous events cause one reload, that events without a
+// change of the text cause none, and that a removed file is waited for.
 func TestConfigWatcher(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "sm.yaml")
@@ -156,7 +156,7 @@ func TestConfigWatcher(t *testing.T) {
 		}()
 		settle := func(what string, want int32) {
 			t.Helper()
-			<-time.After(3*configPause + configPause/8) // of the bubble's clock, beside a look
+			<-time.After(3*configPause + configPause/8) // by the bubble's clock, and not at a look
 			synctest.Wait()
 			if got := reloads.Load(); got != want {
 				t.Errorf("%s: %d reloads, want %d", what, got, want)
@@ -169,7 +169,7 @@ func TestConfigWatcher(t *testing.T) {
 		}
 		synctest.Wait()
 		if reloads.Load() != 0 {
-			t.Error("read before it was written")
+			t.Error("reloaded before a change")
 		}
 		settle("written in steps", 1)
 		if err := os.Remove(path); err != nil {

@@ -40,9 +40,8 @@ func replayed(t *testing.T, args ...string) (all []replay.Event) {
 	return all
 }
 
-// sessionFiles are transcripts of sessions, by their paths below a folder:
-// generated ones with all that a reader must survive, and the shared ones where
-// they are.
+// sessionFiles returns transcripts of sessions, by their paths below a folder: generated ones
+// with all peculiarities that a reader must handle, and the recorded ones.
 func sessionFiles(t *testing.T) map[string][]byte {
 	t.Helper()
 	dir := t.TempDir()
@@ -82,9 +81,9 @@ func sessionFiles(t *testing.T) map[string][]byte {
 
 var noticeLine = regexp.MustCompile(`msg=notice key=(\S+)/(\d+)/(\w+?)(?:/\S+)? to=(\w+) mode=\w+ at=(\S+)`)
 
-// TestReplayAgreesWithLive: what an observer says while transcripts grow line
-// by line is what a replay of them says, for the same records. A replay has a
-// row for each compaction, and no notice of it for the operator.
+// TestReplayAgreesWithLive tests that the notices of an observer while transcripts grow line
+// by line are those of a replay of the same records. A replay has a row for each compaction,
+// and no notice of it for the operator.
 func TestReplayAgreesWithLive(t *testing.T) {
 	t.Setenv("HOME", t.TempDir())
 	t.Setenv("XDG_CONFIG_HOME", "")
@@ -118,18 +117,18 @@ func TestReplayAgreesWithLive(t *testing.T) {
 		got, again = lived(t, dir, order, files, said)
 	}
 	if again {
-		t.Fatal("each time some file was read anew, which reports old records as history")
+		t.Fatal("in each run some file was read again, which reports old records as history")
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("notices (-replay +live):\n%s", diff)
 	}
 	if len(want) < 12 {
-		t.Errorf("%d notices only: this shows little", len(want))
+		t.Errorf("got %d notices, want 12 or more", len(want))
 	}
 }
 
-// lived is an observer's output while the files grow in that order. again means
-// that it has read one of them anew, whose records count as history then.
+// lived returns the notices of an observer while the files grow in that order. again means
+// that it has read one of them again, and counted its records as history.
 func lived(t *testing.T, dir string, order []string, files map[string][]byte,
 	said func(path string, cycle int, kind, to string, at time.Time) string,
 ) (got []string, again bool) {
@@ -162,7 +161,7 @@ func lived(t *testing.T, dir string, order []string, files map[string][]byte,
 	return got, again
 }
 
-// replayOrder is the order in which a replay takes the files.
+// replayOrder returns the files in the order of a replay.
 func replayOrder(t *testing.T, dir string) (names []string) {
 	t.Helper()
 	changes, err := history.Records(t.Context(), history.Options{
@@ -181,9 +180,9 @@ func replayOrder(t *testing.T, dir string) (names []string) {
 	return names
 }
 
-// grow writes a transcript line by line, until the observer has read what a
-// scan has found in it. What a file holds when it is found is history: so it
-// begins with a line of no meaning, which counts for nothing.
+// grow writes a transcript line by line, until the observer has the figures of a scan. The
+// content of a file when it is found is history: so the file begins with a line without
+// meaning.
 func grow(t *testing.T, d *daemon, name string, content []byte, whole scanned) {
 	t.Helper()
 	path := filepath.Join(d.projects, name)
@@ -226,7 +225,7 @@ func grow(t *testing.T, d *daemon, name string, content []byte, whole scanned) {
 	})
 }
 
-// sessions are all that the observer knows.
+// sessions returns the observer's sessions.
 func (d *daemon) sessions() []api.Session {
 	d.t.Helper()
 	all, err := d.api.Sessions(d.t.Context())

@@ -8,7 +8,7 @@ import (
 	"sm/transcript/transcripttest"
 )
 
-// fitsWidth wants a text within 80 columns.
+// fitsWidth checks that a text fits into 80 columns.
 func fitsWidth(t *testing.T, text string) {
 	t.Helper()
 	for line := range strings.Lines(text) {
@@ -18,8 +18,8 @@ func fitsWidth(t *testing.T, text string) {
 	}
 }
 
-// TestReportFitsATerminal: what is printed of real and of generated transcripts
-// fits into 80 columns.
+// TestReportFitsATerminal tests that the output for recorded and generated transcripts fits
+// into 80 columns.
 func TestReportFitsATerminal(t *testing.T) {
 	dir := t.TempDir()
 	if _, err := transcripttest.Generate(dir, transcripttest.Options{

@@ -12,7 +12,7 @@ import (
 	"sm/transcript/transcripttest"
 )
 
-// output runs a command that must succeed, in no locale and without a configuration.
+// output runs a command that must succeed, without a locale and a configuration.
 func output(t *testing.T, args ...string) []byte {
 	t.Helper()
 	return outputIn(t, nil, args...)
@@ -47,7 +47,7 @@ func addCompactions(to *api.Compactions, c api.Compactions) {
 	to.Unknown += c.Unknown
 }
 
-// addsUp holds a report against itself: rows, histograms and unknowns give the totals.
+// addsUp checks that rows, histograms and unknowns of a report give its totals.
 func addsUp(t *testing.T, r *report.Report) {
 	t.Helper()
 	total := report.Row{Sessions: r.Sessions, Turns: r.Turns, Compactions: r.Compactions}
@@ -99,9 +99,8 @@ func addsUp(t *testing.T, r *report.Report) {
 	}
 }
 
-// TestReportAgreesWithScan: over fleets with forks, resumes, subagents and all
-// that a reader must survive, a report counts the compactions that a scan
-// counts, and that the generator meant.
+// TestReportAgreesWithScan tests over fleets with forks, resumes, subagents and all
+// peculiarities that a report has the compactions of a scan and of the generator.
 func TestReportAgreesWithScan(t *testing.T) {
 	for seed := range uint64(10) {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {

@@ -30,7 +30,7 @@ func execute(t *testing.T, vars map[string]string, args ...string) outcome {
 	}
 }
 
-// Each command that people call shows how, and has a manual page.
+// TestExamplesAndPages tests that each public command has an example and a manual page.
 func TestExamplesAndPages(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -58,8 +58,8 @@ func TestExamplesAndPages(t *testing.T) {
 	look(newRootCommand(testEnv(nil)))
 }
 
-// Only cobra's own errors are about usage; those of a command are failures
-// unless they say otherwise.
+// TestExitCodes tests that only cobra's own errors count as wrong usage; those of a command
+// are failures unless they say otherwise.
 func TestExitCodes(t *testing.T) {
 	t.Parallel()
 	cancelled, cancel := context.WithCancel(t.Context())

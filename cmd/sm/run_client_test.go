@@ -19,8 +19,8 @@ import (
 	"sm/handoff/proc"
 )
 
-// runClientName is the client that `sm run` runs in tests. It records its
-// events, and obeys a pipe in the folder that runClientDir names.
+// runClientName is the client that `sm run` runs in tests. It records its events and reads
+// commands from a pipe in the folder that runClientDir names.
 const (
 	runClientName = "claude-stand-in"
 	runClientDir  = "SM_TEST_RUN_CLIENT"
@@ -33,15 +33,15 @@ type runEvent struct {
 	Parent int
 	Argv   []string
 	Env    map[string]string
-	Cooked bool // the terminal gives whole lines
+	Cooked bool // the terminal is in line mode
 	Text   string
 }
 
 type runClient struct {
-	dir  string
-	log  *os.File
-	deaf bool
-	on   int // the code after Ctrl-C
+	dir         string
+	log         *os.File
+	ignoresTerm bool
+	on          int // the code after Ctrl-C
 }
 
 func runStandIn() {
@@ -63,7 +63,7 @@ func runStandIn() {
 	); err != nil {
 		panic(err)
 	}
-	// For reading and writing, so that it has no end.
+	// The pipe is open for reading and writing, so that it has no end of file.
 	pipe, err := os.OpenFile(filepath.Join(c.dir, "orders"), os.O_RDWR, 0)
 	if err != nil {
 		panic(err)
@@ -78,7 +78,7 @@ func runStandIn() {
 	for {
 		select {
 		case sig := <-signals:
-			c.hear(sig.(syscall.Signal))
+			c.receive(sig.(syscall.Signal))
 		case order := <-orders:
 			c.carryOut(order)
 		}
@@ -120,13 +120,13 @@ func (c *runClient) environ() map[string]string {
 	return vars
 }
 
-// hear ends as the real client does.
-func (c *runClient) hear(sig syscall.Signal) {
+// receive ends as the real client does.
+func (c *runClient) receive(sig syscall.Signal) {
 	c.note(runEvent{Kind: unix.SignalName(sig)})
 	switch {
 	case sig == syscall.SIGINT:
 		os.Exit(c.on)
-	case sig == syscall.SIGTERM && c.deaf, sig == syscall.SIGCONT:
+	case sig == syscall.SIGTERM && c.ignoresTerm, sig == syscall.SIGCONT:
 	default:
 		os.Exit(128 + int(sig))
 	}
@@ -134,7 +134,7 @@ func (c *runClient) hear(sig syscall.Signal) {
 
 func (c *runClient) carryOut(order string) {
 	verb, rest, _ := strings.Cut(order, " ")
-	n, _ := strconv.Atoi(rest) // 0 where it is none
+	n, _ := strconv.Atoi(rest) // 0 if it is no number
 	e := runEvent{Kind: "done", Text: order}
 	switch verb {
 	case "exit":
@@ -142,8 +142,8 @@ func (c *runClient) carryOut(order string) {
 	case "kill":
 		_ = syscall.Kill(os.Getpid(), syscall.Signal(n))
 		select {}
-	case "deaf":
-		c.deaf = true
+	case "ignore-term":
+		c.ignoresTerm = true
 	case "interrupt":
 		c.on = n
 	case "raw": // as a program does that draws its own screen

@@ -29,7 +29,7 @@ func (r *runRig) guardedClient() (first runEvent, state func() *guard.State) {
 
 const handOver = "cd $" + runClientDir + " && sm session update sessions/A overflowed true && sm session dehydrate && echo x >sessions/A/DEHYDRATED_CONTEXT.md && "
 
-// TestRunGuardedRestarts: the session of the client goes on in the next one.
+// TestRunGuardedRestarts tests that the guarded session continues in the next client.
 func TestRunGuardedRestarts(t *testing.T) {
 	t.Parallel()
 	r := newRunRig(t)
@@ -51,7 +51,7 @@ func TestRunGuardedRestarts(t *testing.T) {
 	}
 }
 
-// lists writes the entry of a client in its registry.
+// lists writes the entry of a client to its registry.
 func (r *runRig) lists(pid int, session string) {
 	r.t.Helper()
 	stat, err := proc.Stat("/proc", pid)
@@ -77,10 +77,10 @@ func (r *runRig) lists(pid int, session string) {
 	}
 }
 
-// TestForgedVariablesFreeNobody: the processes of a full client set any
-// variables, drop all of them, leave its session and its family; the session
-// stays full until the client itself has another one.
-func TestForgedVariablesFreeNobody(t *testing.T) {
+// TestForgedVariablesFreeNoSession tests that a session stays full whatever variables the
+// processes of its client set or drop, also outside its process session and family, until the
+// client itself has another session.
+func TestForgedVariablesFreeNoSession(t *testing.T) {
 	t.Parallel()
 	const activate = "sm session activate sessions/A x; true"
 	for _, listed := range []bool{true, false} {

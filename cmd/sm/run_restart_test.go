@@ -31,7 +31,7 @@ func TestRunSignalRestarts(t *testing.T) {
 		t.Errorf("%d after %d; (-first +second):\n%s", second.PID, first.PID, diff)
 	}
 	if got := len(r.events("SIGTERM")); got != 1 {
-		t.Errorf("the first has heard %d SIGTERM", got)
+		t.Errorf("the first client got %d SIGTERM, want 1", got)
 	}
 	r.order("exit 3")
 	if got := r.code(); got != 3 {
@@ -43,7 +43,7 @@ func TestRunSignalRestarts(t *testing.T) {
 	) {
 		t.Errorf("stderr: %q", &r.stderr)
 	}
-	r.nobody()
+	r.noneLeft()
 }
 
 func TestRunRotates(t *testing.T) {
@@ -66,7 +66,7 @@ func TestRunRotates(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	asked := o.heard(r, "a question", func(api.Run) bool { return true })
+	asked := o.request(r, "a question", func(api.Run) bool { return true })
 	if diff := cmp.Diff(api.Run{
 		Client:       first.PID,
 		Start:        stat.Start,
@@ -85,26 +85,26 @@ func TestRunRotates(t *testing.T) {
 	); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
-	told := o.outcome(r, "ro-1")
+	outcome := o.outcome(r, "ro-1")
 	want := api.Run{
 		Client:       second.PID,
-		Start:        told.Start,
+		Start:        outcome.Start,
 		RestartsLeft: 9,
 		CanRestart:   true,
 		Handled:      "ro-1",
 		Outcome:      api.OutcomeRestarted,
 	}
-	if diff := cmp.Diff(want, told); diff != "" {
+	if diff := cmp.Diff(want, outcome); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
-	// An observer that was started again says it once more, which restarts nothing.
+	// An observer that was started again repeats the instruction, which restarts nothing.
 	o.instruct(again, api.Instruction{Rotation: "ro-2", Action: "dance"})
 	if got := o.outcome(
 		r,
 		"ro-2",
 	); got.Outcome != api.OutcomeRefused || got.Client != second.PID ||
 		got.RestartsLeft != 9 {
-		t.Errorf("an action that nobody knows: %+v", got)
+		t.Errorf("unknown action: got %+v", got)
 	}
 	if diff := cmp.Diff([]api.Registration{{
 		ID:       "em",
@@ -118,10 +118,11 @@ func TestRunRotates(t *testing.T) {
 	if got := r.code(); got != 0 || len(r.events("start")) != 2 {
 		t.Errorf("code %d, started %d times", got, len(r.events("start")))
 	}
-	r.nobody()
+	r.noneLeft()
 }
 
-// TestRunNeverEndsWhatItCannotStart: the client lives on when no other could follow.
+// TestRunNeverEndsWhatItCannotStart tests that the client keeps running if no other one could
+// be started.
 func TestRunNeverEndsWhatItCannotStart(t *testing.T) {
 	t.Parallel()
 	sm, err := exec.LookPath(runClientName)
@@ -135,7 +136,7 @@ func TestRunNeverEndsWhatItCannotStart(t *testing.T) {
 		args   []string
 		before func(program string)
 		want   string
-		// what the observer gets
+		// the report to the observer
 		outcome string
 		left    int
 		can     bool
@@ -200,7 +201,7 @@ func TestRunNeverEndsWhatItCannotStart(t *testing.T) {
 			if diff := cmp.Diff(want, got); diff != "" || got.Client == 0 {
 				t.Errorf("(-want +got):\n%s", diff)
 			}
-			r.order("deaf")
+			r.order("ignore-term")
 			r.signal(syscall.SIGTERM)
 			r.wait("SIGTERM", 1)
 			r.order("exit 4")
@@ -214,18 +215,18 @@ func TestRunNeverEndsWhatItCannotStart(t *testing.T) {
 			) {
 				t.Errorf("got  %q\nwant %q", &r.stderr, want)
 			}
-			r.nobody()
+			r.noneLeft()
 		})
 	}
 }
 
-// TestRunKillsTheDeaf: a client that does not end is killed, and a stopped one
-// is continued first.
-func TestRunKillsTheDeaf(t *testing.T) {
+// TestRunKillsUnresponsive tests that a client that ignores SIGTERM is killed, and that a
+// stopped one is continued first.
+func TestRunKillsUnresponsive(t *testing.T) {
 	t.Parallel()
 	r := newRunRig(t, "SM_SUPERVISE_TERM_AFTER=1s")
 	first := r.client()
-	r.order("deaf")
+	r.order("ignore-term")
 	r.order("stop")
 	r.until(
 		"it stops",
@@ -240,13 +241,13 @@ func TestRunKillsTheDeaf(t *testing.T) {
 	)
 	r.signal(syscall.SIGUSR1)
 	r.wait("start", 2)
-	if heard := r.events("SIGTERM"); len(heard) != 1 || heard[0].PID != first.PID ||
+	if received := r.events("SIGTERM"); len(received) != 1 || received[0].PID != first.PID ||
 		proc.Alive(first.PID, "") {
-		t.Errorf("SIGTERM was heard by %+v", heard)
+		t.Errorf("got SIGTERM: %+v", received)
 	}
 	r.order("exit 0")
 	if got := r.code(); got != 0 {
 		t.Errorf("got %d", got)
 	}
-	r.nobody()
+	r.noneLeft()
 }

@@ -22,16 +22,16 @@ import (
 	"sm/observer/api"
 )
 
-// runPatience is how long an event may take on a busy machine.
+// runPatience bounds the wait for an event on a busy machine.
 const runPatience = 2 * time.Minute
 
-// runRig is one `sm run` with a stand-in for the client.
+// runRig is one `sm run` with a simulated client.
 type runRig struct {
 	t      *testing.T
 	dir    string
 	cwd    string // of the run; "" is that of the test
 	vars   []string
-	args   []string // of its client, beside those that are given
+	args   []string // of its client, besides those of start
 	cmd    *exec.Cmd
 	exited chan struct{}
 	stderr bytes.Buffer
@@ -56,7 +56,7 @@ func newRunRig(t *testing.T, vars ...string) *runRig {
 			<-r.exited
 		}
 		for _, pid := range r.census() {
-			_ = syscall.Kill(pid, syscall.SIGKILL) // ours by their environment
+			_ = syscall.Kill(pid, syscall.SIGKILL) // by their environment they belong to the test
 		}
 		if t.Failed() {
 			log, _ := os.ReadFile(filepath.Join(dir, "log"))
@@ -77,7 +77,7 @@ func (r *runRig) environ() []string {
 	}, r.vars...)
 }
 
-// start runs `sm run` without a terminal: what signals it gets are those that it is sent.
+// start runs `sm run` without a terminal: it gets only signals that the test sends.
 func (r *runRig) start(args ...string) {
 	r.t.Helper()
 	r.cmd = exec.Command("sm", append([]string{"run"}, args...)...)
@@ -85,18 +85,18 @@ func (r *runRig) start(args ...string) {
 		Setsid: true,
 	}
 	r.cmd.Dir = r.cwd
-	r.cmd.WaitDelay = time.Second // what is left behind may hold stderr
+	r.cmd.WaitDelay = time.Second // processes left behind may hold stderr
 	if err := r.cmd.Start(); err != nil {
 		r.t.Fatal(err)
 	}
 	r.exited = make(chan struct{})
 	go func() {
-		_ = r.cmd.Wait() // the code is looked at
+		_ = r.cmd.Wait() // code returns the exit code
 		close(r.exited)
 	}()
 }
 
-// client starts a run of the stand-in and waits for it.
+// client starts a run of the simulated client and waits for it.
 func (r *runRig) client(args ...string) runEvent {
 	r.t.Helper()
 	r.start(slices.Concat([]string{"--", runClientName}, r.args, args)...)
@@ -129,7 +129,7 @@ func (r *runRig) events(kind string) (found []runEvent) {
 	for line := range bytes.Lines(log) {
 		var e runEvent
 		if json.Unmarshal(line, &e) == nil &&
-			e.Kind == kind { // the last may not be whole yet
+			e.Kind == kind { // the last line may be incomplete
 			found = append(found, e)
 		}
 	}
@@ -152,11 +152,11 @@ func (r *runRig) wait(kind string, n int) (e runEvent) {
 func (r *runRig) until(what string, done func() bool) {
 	r.t.Helper()
 	if !comes(5*time.Millisecond, time.After(runPatience), done) {
-		r.t.Fatalf("waited in vain: %s; there are:\n%s", what, r.listing())
+		r.t.Fatalf("timeout waiting for %s; processes:\n%s", what, r.listing())
 	}
 }
 
-// order sends the stand-in a command; for some it cannot report completion.
+// order sends the simulated client a command; for some it cannot report completion.
 func (r *runRig) order(text string) {
 	r.t.Helper()
 	done := len(r.events("done"))
@@ -169,7 +169,7 @@ func (r *runRig) order(text string) {
 	}
 	switch strings.Fields(text)[0] {
 	case "exit", "kill", "suspend", "stop":
-		r.t.Cleanup(func() { pipe.Close() }) // until it was read
+		r.t.Cleanup(func() { pipe.Close() }) // keep it open until it is read
 	default:
 		if e := r.wait("done", done+1); e.Text != text {
 			r.t.Fatal(e.Text)
@@ -178,8 +178,8 @@ func (r *runRig) order(text string) {
 	}
 }
 
-// census lists every process that descends from the run, also after its parent
-// has ended: all have its folder in their environment.
+// census lists every descendant of the run, also after its parent has ended: all have its
+// folder in their environment.
 func (r *runRig) census() (pids []int) {
 	all, _ := filepath.Glob("/proc/[0-9]*/environ")
 	for _, path := range all {
@@ -195,7 +195,7 @@ func (r *runRig) census() (pids []int) {
 	return pids
 }
 
-// listing is what ps would say of the run's descendants.
+// listing describes the run's descendants as ps does.
 func (r *runRig) listing() string {
 	var lines strings.Builder
 	for _, pid := range r.census() {
@@ -206,8 +206,8 @@ func (r *runRig) listing() string {
 	return lines.String()
 }
 
-// nobody checks that no process is left, except these.
-func (r *runRig) nobody(but ...int) {
+// noneLeft checks that no process is left, except these.
+func (r *runRig) noneLeft(but ...int) {
 	r.t.Helper()
 	if left := slices.DeleteFunc(
 		r.census(),
@@ -220,7 +220,7 @@ func (r *runRig) nobody(but ...int) {
 	}
 }
 
-// fakeObserver answers the questions of `sm run`.
+// fakeObserver answers the requests of `sm run`.
 type fakeObserver struct {
 	t       *testing.T
 	server  *http.Server
@@ -230,14 +230,14 @@ type fakeObserver struct {
 	mu         sync.Mutex
 	registered []api.Registration
 	polls      []api.Run
-	given      *api.Instruction // until a question shows that it has arrived: an answer may be lost
+	given      *api.Instruction // until a request shows that it has arrived: an answer may be lost
 
 	next chan api.Instruction // given in this order
 }
 
 func (r *runRig) observer() *fakeObserver {
 	r.t.Helper()
-	_ = os.Remove(r.socket()) // of one before
+	_ = os.Remove(r.socket()) // of an earlier one
 	listener, err := net.Listen("unix", r.socket())
 	if err != nil {
 		r.t.Fatal(err)
@@ -261,9 +261,9 @@ func (r *runRig) observer() *fakeObserver {
 	return o
 }
 
-// stop ends it as a crash does: questions get no answer.
+// stop ends it as a crash does: requests get no answer.
 func (o *fakeObserver) stop() {
-	_ = o.server.Close() // what it complains of is over
+	_ = o.server.Close() // errors no longer matter
 	<-o.stopped
 }
 
@@ -276,7 +276,7 @@ func (o *fakeObserver) register(w http.ResponseWriter, r *http.Request) {
 	defer o.mu.Unlock()
 	o.registered = append(o.registered, reg)
 	w.WriteHeader(http.StatusCreated)
-	_ = json.NewEncoder(w).Encode(api.Session{ID: reg.ID}) // the other end may have gone
+	_ = json.NewEncoder(w).Encode(api.Session{ID: reg.ID}) // the client may have disconnected
 }
 
 func (o *fakeObserver) poll(w http.ResponseWriter, r *http.Request) {
@@ -315,8 +315,8 @@ func (o *fakeObserver) instruct(all ...api.Instruction) {
 	}
 }
 
-// heard waits for a question that is as it should be, and returns it.
-func (o *fakeObserver) heard(
+// request waits for a request for which is returns true, and returns it.
+func (o *fakeObserver) request(
 	r *runRig,
 	what string,
 	right func(api.Run) bool,
@@ -334,10 +334,10 @@ func (o *fakeObserver) heard(
 	return found
 }
 
-// outcome waits until a rotation was dealt with.
+// outcome waits for the report of a rotation's outcome.
 func (o *fakeObserver) outcome(r *runRig, rotation string) api.Run {
 	r.t.Helper()
-	return o.heard(
+	return o.request(
 		r,
 		"the outcome of "+rotation,
 		func(run api.Run) bool { return run.Handled == rotation },

@@ -12,7 +12,7 @@ import (
 	"sm/handoff/proc"
 )
 
-// runPane is a shell with job control in a tmux of its own, for one `sm run` at a time.
+// runPane is a shell with job control in a private tmux server, for one `sm run` at a time.
 type runPane struct {
 	*runRig
 	tmux string
@@ -61,8 +61,8 @@ func newRunPane(t *testing.T, vars ...string) *runPane {
 	return p
 }
 
-// do runs a tmux command; the server has the environment of the rig, which is
-// how the census finds its processes.
+// do runs a tmux command; the server has the environment of the rig, by which the census
+// finds its processes.
 func (p *runPane) do(args ...string) string {
 	p.t.Helper()
 	cmd := exec.Command(
@@ -86,7 +86,7 @@ func (p *runPane) keys(keys ...string) {
 	)...)
 }
 
-// line types a line for the shell.
+// line types a line at the shell.
 func (p *runPane) line(text string) {
 	p.do("send-keys", "-t", "run", "-l", text)
 	p.keys("Enter")
@@ -100,14 +100,14 @@ func (p *runPane) shows(text string) {
 	)
 }
 
-// says asks the shell, which must be there and take lines, and waits for its answer.
+// says runs a command in the shell, which must be at its prompt, and waits for its answer.
 func (p *runPane) says(command, answer string) {
 	p.t.Helper()
 	p.line("echo '<'" + command + "'>'")
 	p.shows("<" + answer + ">")
 }
 
-// begin runs the stand-in for the nth time.
+// begin runs the simulated client for the nth time.
 func (p *runPane) begin(n int, line string) (client runEvent, supervisor int) {
 	p.t.Helper()
 	p.line(line)
@@ -117,7 +117,7 @@ func (p *runPane) begin(n int, line string) (client runEvent, supervisor int) {
 
 const runLine = "sm run -- " + runClientName
 
-// sane makes sure that the terminal is as a shell wants it.
+// sane checks that the terminal has the modes that a shell needs.
 func (p *runPane) sane() {
 	p.t.Helper()
 	p.says("$(stty -a | grep -c ' icanon.* echo \\| echo .*icanon\\|isig icanon')", "1")
@@ -147,8 +147,8 @@ func TestRunTerminalInterrupt(t *testing.T) {
 	}
 }
 
-// TestRunTerminalSuspend: however the client comes to stop, the shell is back,
-// and fg goes on with both.
+// TestRunTerminalSuspend tests that the shell is back however the client was stopped, and
+// that fg continues both.
 func TestRunTerminalSuspend(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -192,15 +192,15 @@ func TestRunTerminalSuspend(t *testing.T) {
 	}
 }
 
-// TestRunTerminalIsSane: a killed client leaves an unusable terminal; the next
-// one, and the shell, get it as it was.
+// TestRunTerminalIsSane tests that after a killed client has left an unusable terminal, the
+// next client and the shell get a usable one.
 func TestRunTerminalIsSane(t *testing.T) {
 	t.Parallel()
 	p := newRunPane(t, "SM_SUPERVISE_TERM_AFTER=1s")
 	_, supervisor := p.begin(1, runLine)
-	p.order("deaf")
+	p.order("ignore-term")
 	p.order("raw")
-	p.until("the client has the other screen", func() bool {
+	p.until("the client shows the alternate screen", func() bool {
 		return p.do(
 			"display-message",
 			"-p",

@@ -15,7 +15,7 @@ import (
 	"sm/handoff/proc"
 )
 
-// TestRunPassesSignals: the client gets them, and its exit code is returned.
+// TestRunPassesSignals tests that the client gets signals and that its exit code is returned.
 // There is no terminal to send SIGINT.
 func TestRunPassesSignals(t *testing.T) {
 	t.Parallel()
@@ -39,20 +39,20 @@ func TestRunPassesSignals(t *testing.T) {
 				t.Errorf("got %d, want %d", got, want)
 			}
 			if got := len(r.events(name)); got != 1 {
-				t.Errorf("the client has heard %s %d times", name, got)
+				t.Errorf("the client got %s %d times", name, got)
 			}
 			if got := len(r.events("start")); got != 1 {
 				t.Errorf("started %d times", got)
 			}
-			r.nobody()
+			r.noneLeft()
 		})
 	}
 }
 
-// TestRunLeavesNobody: what a client has started ends with it, in groups and
-// sessions of its own too; only what had left its family before goes on, as a
+// TestRunLeavesNoProcess tests that all that a client has started ends with it, also in other
+// process groups and sessions; only processes that left its family before continue, as a
 // daemon does.
-func TestRunLeavesNobody(t *testing.T) {
+func TestRunLeavesNoProcess(t *testing.T) {
 	t.Parallel()
 	family := []string{
 		"spawn exec sleep 1000",
@@ -60,7 +60,7 @@ func TestRunLeavesNobody(t *testing.T) {
 		"spawn sleep 1000 & wait",
 		"spawn trap '' TERM HUP; sleep 1000 & sleep 1000",
 		"spawn setsid sh -c 'sleep 1000 & sleep 1000'",
-		"call sleep 1000 >/dev/null 2>&1 &", // its parent has ended, but it is in our group
+		"call sleep 1000 >/dev/null 2>&1 &", // its parent has ended, but it is in the process group
 	}
 	for _, c := range []struct{ name, end string }{
 		{"ends", "exit 5"},
@@ -100,31 +100,31 @@ func TestRunLeavesNobody(t *testing.T) {
 			} else {
 				r.signal(syscall.SIGUSR1)
 				second := r.wait("start", 2)
-				r.nobody(r.cmd.Process.Pid, r.guardian(), second.PID, daemon)
+				r.noneLeft(r.cmd.Process.Pid, r.guardian(), second.PID, daemon)
 				r.order("exit 5")
 			}
 			if want := map[string]int{"kill 9": 137}[c.end]; r.code() != max(want, 5) {
 				t.Errorf("code %d", r.code())
 			}
-			r.nobody(daemon)
+			r.noneLeft(daemon)
 			if daemon != 0 && !proc.Alive(daemon, "") {
 				t.Error("the daemon has ended")
 			}
 			if proc.Alive(first.PID, "") {
-				t.Error("the first client lives")
+				t.Error("the first client still runs")
 			}
 		})
 	}
 }
 
-// runKills is how often a run is killed by default.
+// runKills is the default number of kills.
 const runKills = 12
 
-// TestRunKilledLeavesNobody: a run is killed at a random moment while its
-// client, which has started others in sessions of their own, is restarted; by
-// itself, together with its whole process group, or by the end of its guardian.
-// Nothing is left. SM_KILLS_RUN says how often.
-func TestRunKilledLeavesNobody(t *testing.T) {
+// TestRunKilledLeavesNoProcess tests that nothing is left when a run is killed at a random
+// moment while its client, which has started others in separate sessions, is restarted:
+// alone, with its process group, or by the end of its guardian. SM_KILLS_RUN is the number of
+// kills.
+func TestRunKilledLeavesNoProcess(t *testing.T) {
 	t.Parallel()
 	if !isDir("/proc/self") {
 		t.Skip("needs Linux")
@@ -147,7 +147,7 @@ func TestRunKilledLeavesNobody(t *testing.T) {
 			if i%4 != 3 {
 				r.signal(syscall.SIGUSR1)
 			}
-			<-time.After(rand.N(1600 * time.Millisecond)) // the moment is what is tried
+			<-time.After(rand.N(1600 * time.Millisecond)) // a random moment
 			pid := map[string]int{
 				"the run":      r.cmd.Process.Pid,
 				"its group":    -r.cmd.Process.Pid,
@@ -165,7 +165,7 @@ func TestRunKilledLeavesNobody(t *testing.T) {
 	}
 }
 
-// guardian is the process between the run and its client.
+// guardian returns the process between the run and its client.
 func (r *runRig) guardian() int {
 	r.t.Helper()
 	for _, pid := range childrenOf(r.cmd.Process.Pid) {

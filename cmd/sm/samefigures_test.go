@@ -12,9 +12,8 @@ import (
 	"sm/transcript/transcripttest"
 )
 
-// TestSameFigures: sm status, of all agents and of each, and /metrics have the
-// same figures of sessions on their way to a compaction, after several, and
-// right after one.
+// TestSameFigures tests that sm status, for all agents and for each, and /metrics have the
+// same figures of sessions before a compaction, after several, and right after one.
 func TestSameFigures(t *testing.T) {
 	t.Parallel()
 	d := newDaemon(t)
@@ -56,7 +55,7 @@ func TestSameFigures(t *testing.T) {
 			s.ID,
 		); cmp.Diff(s.TokensUsed, one.TokensUsed) != "" ||
 			cmp.Diff(s.Pressure, one.Pressure) != "" {
-			t.Errorf("sm status has %+v, and of it alone %+v", s, one)
+			t.Errorf("sm status: got %+v among all, %+v alone", s, one)
 		}
 		want := map[string]float64{}
 		if s.TokensUsed != nil {

@@ -11,7 +11,7 @@ import (
 
 const codexScenarios = "../../transcript/codex/testdata/transcripts"
 
-// codexThread is what one thread of the real client was seen to have.
+// codexThread has the figures of one thread of the real client.
 type codexThread struct {
 	ID          string         `json:"thread_id"`
 	Context     *int64         `json:"context_tokens_last"`
@@ -21,8 +21,8 @@ type codexThread struct {
 	Requests    map[string]int `json:"compaction_requests_by_client_header"`
 }
 
-// TestScanCodex: threads of another client are sessions like others, with the figures that
-// the client shows. A size that is only its estimate is no size.
+// TestScanCodex tests that Codex threads are scanned as sessions, with the figures that the
+// client shows. A size that is only the client's estimate counts as unknown.
 func TestScanCodex(t *testing.T) {
 	names, err := filepath.Glob(codexScenarios + "/*/expected.json")
 	if err != nil || len(names) != 33 {
@@ -47,7 +47,7 @@ func TestScanCodex(t *testing.T) {
 			threads++
 			s, known := got[want.ID]
 			if !known || s.Client != "codex" {
-				t.Errorf("%s: %s is missing, or of %q", name, want.ID, s.Client)
+				t.Errorf("%s: %s is missing, or of client %q", name, want.ID, s.Client)
 				continue
 			}
 			if s.Context == nil && want.Context != nil {
@@ -76,7 +76,7 @@ func TestScanCodex(t *testing.T) {
 	}
 	if threads != len(got) || threads != 52 || estimates != 1 {
 		t.Errorf(
-			"%d threads in %d sessions, %d of them with no more than an estimate",
+			"got %d threads in %d sessions, %d of them with only an estimate",
 			threads,
 			len(got),
 			estimates,
@@ -84,8 +84,8 @@ func TestScanCodex(t *testing.T) {
 	}
 }
 
-// TestScanCodexPaths: a file is read whatever its name, compressed or not, and a folder may
-// hold transcripts of both clients.
+// TestScanCodexPaths tests that a file is read under any name, compressed or not, and that a
+// folder may contain transcripts of both clients.
 func TestScanCodexPaths(t *testing.T) {
 	dir := t.TempDir()
 	day := filepath.Join(codexScenarios, "compressed/sessions/2026/11/22")

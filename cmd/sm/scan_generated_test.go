@@ -40,8 +40,7 @@ func stamp(t *time.Time) string {
 	return t.UTC().Format(time.RFC3339Nano)
 }
 
-// meant returns what a scan has of a file, with the generator's figures in place
-// of those it read.
+// meant returns a scanned file with the generator's figures in place of those read.
 func meant(got scanned, f *transcripttest.FileTruth) scanned {
 	got.Context = nil
 	if f.Known {
@@ -57,12 +56,12 @@ func meant(got scanned, f *transcripttest.FileTruth) scanned {
 	got.SessionID = f.SessionID
 	got.Messages = f.Alone.Messages
 	got.Tokens = api.Tokens(f.Alone.Tokens)
-	got.Subagents.Files = 0 // the others are not read here
+	got.Subagents.Files = 0 // subagents' files are not read here
 	return got
 }
 
-// wholeEnds reports whether a file ends in a whole record that only lacks its
-// newline: a scan counts it, the truth does not.
+// wholeEnds reports whether a file ends in a complete record without a newline: a scan counts
+// it, the truth does not.
 func wholeEnds(t *testing.T, dir string, truth *transcripttest.Truth) bool {
 	t.Helper()
 	for path, f := range truth.Files {
@@ -80,9 +79,9 @@ func wholeEnds(t *testing.T, dir string, truth *transcripttest.Truth) bool {
 	return false
 }
 
-// TestScanGeneratedFleets reads fleets of all eras, with forks, subagents and all
-// that a reader must survive, and holds the lines of `sm scan --json` against what
-// the generator meant: each file alone, and the sums of the fleet.
+// TestScanGeneratedFleets compares `sm scan --json` with the generator's figures over fleets
+// of all eras, with forks, subagents and all peculiarities: each file alone, and the sums of
+// the fleet.
 func TestScanGeneratedFleets(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes long; the run without the race detector has it")
@@ -123,7 +122,7 @@ func TestScanGeneratedFleets(t *testing.T) {
 			for path, f := range truth.Files {
 				full := filepath.Join(dir, filepath.FromSlash(path))
 				if f.Tail > 0 || f.AgentID != "" {
-					continue // an unterminated end counts for a scan when it is whole; subagents' files belong to their session
+					continue // a scan counts a complete last record without newline; subagents' files belong to their session
 				}
 				alone++
 				got := scanJSON(t, full)[full]
@@ -143,7 +142,7 @@ func TestScanGeneratedFleets(t *testing.T) {
 				}
 			}
 			if alone < 5 {
-				t.Errorf("only %d files were compared", alone)
+				t.Errorf("compared only %d files", alone)
 			}
 		})
 	}

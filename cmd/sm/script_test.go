@@ -15,12 +15,12 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 )
 
-// TestScripts runs the scripts in testdata/script, each headed by what it guards.
+// TestScripts runs the scripts in testdata/script, each with a comment about what it tests.
 // Besides the usual commands they have
 //
 //	code N COMMAND...         runs a command that must end with exit code N
-//	until PATTERN COMMAND...  runs a command until its output fits; the command may be fetch
-//	fetch PATH FILE           asks the observer over its socket
+//	until PATTERN COMMAND...  runs a command until its output matches; the command may be fetch
+//	fetch PATH FILE           sends a request to the observer's socket
 func TestScripts(t *testing.T) {
 	testscript.Run(t, testscript.Params{
 		Dir: filepath.Join("testdata", "script"),
@@ -29,7 +29,7 @@ func TestScripts(t *testing.T) {
 			env.Setenv("SM_SOCKET", filepath.Join(env.WorkDir, "s"))
 			env.Setenv("TZ", "UTC")
 			env.Setenv(raceVariable, raceOptions)
-			// For a process without privileges.
+			// The folders of a process without privileges.
 			return errors.Join(
 				os.Chmod(filepath.Dir(env.WorkDir), 0o755),
 				os.Chmod(env.WorkDir, 0o755),
@@ -67,11 +67,11 @@ func scriptUntil(ts *testscript.TestScript, _ bool, args []string) {
 		out, err = scriptOutput(ts, args[1:])
 		return err == nil && pattern.MatchString(out)
 	}) {
-		ts.Fatalf("waited in vain for %q: %q, %v", args[0], out, err)
+		ts.Fatalf("timeout waiting for %q: %q, %v", args[0], out, err)
 	}
 }
 
-// scriptOutput is what a command prints, or the observer's answer.
+// scriptOutput returns the output of a command or the observer's answer.
 func scriptOutput(ts *testscript.TestScript, args []string) (string, error) {
 	if args[0] == "fetch" {
 		scriptFetch(ts, false, args[1:])

@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// TestServiceManager: the program itself notifies as for systemd.
+// TestServiceManager tests that the program notifies its service manager as systemd expects.
 func TestServiceManager(t *testing.T) {
 	t.Parallel()
 	d := newDaemon(t)
@@ -38,7 +38,7 @@ func TestServiceManager(t *testing.T) {
 		case state := <-said:
 			return state
 		case <-time.After(2 * time.Minute):
-			t.Fatal("it says nothing")
+			t.Fatal("no notification")
 			return ""
 		}
 	}
@@ -53,11 +53,11 @@ func TestServiceManager(t *testing.T) {
 	d.launch()
 	for state := next(); state != "READY=1"; state = next() {
 		if state != "WATCHDOG=1" {
-			t.Fatalf("before it is ready it says %q", state)
+			t.Fatalf("before it is ready: got %q", state)
 		}
 	}
 	if _, err := d.get("/-/ready"); err != nil {
-		t.Errorf("it says that it is ready: %v", err)
+		t.Errorf("ready too early: %v", err)
 	}
 	for range 3 {
 		if state := next(); state != "WATCHDOG=1" {
@@ -72,6 +72,6 @@ func TestServiceManager(t *testing.T) {
 		state = next()
 	}
 	if state != "STOPPING=1" || len(said) > 0 {
-		t.Errorf("at the end it says %q, and %d more", state, len(said))
+		t.Errorf("at the end: got %q, and %d more", state, len(said))
 	}
 }

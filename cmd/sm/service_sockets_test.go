@@ -10,9 +10,8 @@ import (
 	"testing"
 )
 
-// TestServiceSockets: sockets that a service manager keeps open are served, and
-// who asks while the observer restarts waits for the next one instead of being
-// refused.
+// TestServiceSockets tests that sockets that a service manager keeps open are served, and
+// that requests during a restart wait for the next observer instead of being refused.
 func TestServiceSockets(t *testing.T) {
 	t.Parallel()
 	d := newDaemon(t)
@@ -71,7 +70,7 @@ func TestServiceSockets(t *testing.T) {
 		d.start()
 		for range 2 {
 			if got := <-answer; got != first {
-				t.Errorf("asked while it was away: %q, want %q", got, first)
+				t.Errorf("a request during the restart: got %q, want %q", got, first)
 			}
 		}
 	}

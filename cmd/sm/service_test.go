@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// systemCalls are those of a group of systemd, with the groups inside it.
+// systemCalls returns the calls of a group of systemd, with those of groups inside it.
 func systemCalls(t *testing.T, group string) map[string]bool {
 	t.Helper()
 	out, err := exec.CommandContext(
@@ -38,9 +38,8 @@ func systemCalls(t *testing.T, group string) map[string]bool {
 	return all
 }
 
-// TestServiceLetsTheObserverWork: all that an observer asks of the system while
-// it starts, reads, serves, looks for tmux and ends is what the unit that we
-// ship allows.
+// TestServiceLetsTheObserverWork tests that the shipped unit allows all system calls of an
+// observer while it starts, reads, serves, looks for tmux and ends.
 func TestServiceLetsTheObserverWork(t *testing.T) {
 	t.Parallel()
 	for _, program := range []string{"strace", "systemd-analyze", "tmux"} {
@@ -106,7 +105,7 @@ func TestServiceLetsTheObserverWork(t *testing.T) {
 		_, call, _ := strings.Cut(line, " ")
 		name, args, ok := strings.Cut(strings.TrimSpace(call), "(")
 		if !ok || strings.ContainsAny(name, " <+-") ||
-			name == "???" { // strace came too late to see which
+			name == "???" { // strace attached too late
 			continue
 		}
 		used[name] = true

@@ -8,14 +8,14 @@ import (
 	"time"
 )
 
-// A signal that comes while the observer starts is obeyed like any other.
+// TestSignalAtStart tests that a signal during the start of the observer ends it.
 func TestSignalAtStart(t *testing.T) {
 	t.Parallel()
 	d := newDaemon(t)
 	for i := range 20 {
 		d.launch()
 		<-time.After(rand.N(40 * time.Millisecond))
-		if code := d.end(syscall.SIGTERM); code > 0 { // below 0: it had not begun to listen to signals
+		if code := d.end(syscall.SIGTERM); code > 0 { // below 0: it did not handle signals yet
 			t.Fatalf("start %d: exit code %d", i, code)
 		}
 	}

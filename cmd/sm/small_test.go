@@ -11,7 +11,8 @@ import (
 	"sm/deploy/install"
 )
 
-// TestSmallHandsOver: sm-hook runs sm for all else; without one it is one line of error.
+// TestSmallHandsOver tests that sm-hook runs sm for all other commands; without sm it prints
+// one line of error.
 func TestSmallHandsOver(t *testing.T) {
 	t.Parallel()
 	path := smallPath(t)
@@ -27,7 +28,7 @@ func TestSmallHandsOver(t *testing.T) {
 		var both bytes.Buffer
 		cmd.Stdout = &both
 		cmd.Stderr = &both
-		_ = cmd.Run() // its exit code tells
+		_ = cmd.Run() // the exit code is checked
 		return both.String(), cmd.ProcessState.ExitCode()
 	}
 	for _, args := range [][]string{

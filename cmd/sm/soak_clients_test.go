@@ -20,8 +20,8 @@ import (
 	"sm/transcript/transcripttest"
 )
 
-// growth lets transcripts of both clients grow: generated ones of Claude Code
-// and recorded ones of Codex, with other ids and times in each round.
+// growth lets transcripts of both clients grow: generated ones of Claude Code and recorded
+// ones of Codex, with other ids and times in each round.
 type growth struct {
 	d      *daemon
 	rand   *rand.Rand
@@ -30,7 +30,7 @@ type growth struct {
 	open   []*growing
 }
 
-// growing is a transcript, and what is still to be written to it.
+// growing is a transcript, and the text still to be written.
 type growing struct {
 	path string
 	text []byte
@@ -41,7 +41,7 @@ var (
 	recordID   = regexp.MustCompile(`(01a2[0-9a-f]{4}-[0-9a-f]{4}-7[0-9a-f]{3}-[0-9a-f]{4}-)[0-9a-f]{4}`)
 )
 
-// add begins the transcripts of another round, whose records are of a time from that on.
+// add starts the transcripts of another round, whose records are of a time from then on.
 func (g *growth) add(from time.Time) {
 	t := g.d.t
 	t.Helper()
@@ -57,7 +57,7 @@ func (g *growth) add(from time.Time) {
 		t.Fatal(err)
 	}
 	g.files(dir, func(rel string, text []byte) {
-		// A session without times counts as history when a kill interrupts the first reading.
+		// A session without times counts as history if a kill interrupts the first reading.
 		if bytes.Contains(text, []byte(`"timestamp":`)) {
 			g.open = append(g.open, &growing{filepath.Join(g.d.projects, rel), text})
 		}
@@ -68,7 +68,7 @@ func (g *growth) add(from time.Time) {
 	g.files(codexScenarios, func(rel string, text []byte) {
 		_, day, threads := strings.Cut(rel, "/sessions/")
 		if !threads ||
-			strings.Contains(rel, "rollback-fork") { // whose copies count elsewhere
+			strings.Contains(rel, "rollback-fork") { // its copies count in another thread
 			return
 		}
 		text = recordTime.ReplaceAllFunc(text, func(found []byte) []byte {
@@ -104,7 +104,7 @@ func (g *growth) files(root string, add func(rel string, text []byte)) {
 	}
 }
 
-// write appends to a transcript, which may end within a line then.
+// write appends to a transcript, possibly within a line.
 func (g *growth) write(f *growing, n int) {
 	err := os.MkdirAll(filepath.Dir(f.path), 0o700)
 	if err == nil {
@@ -125,8 +125,8 @@ func (g *growth) write(f *growing, n int) {
 	f.text = f.text[n:]
 }
 
-// run writes so many lines a second, for as long as given, until it is stopped,
-// and then all that was begun.
+// run writes rate lines a second for a time or until it is stopped, and then the rest of each
+// transcript.
 func (g *growth) run(stop <-chan struct{}, rate int, length time.Duration) {
 	tick := time.NewTicker(20 * time.Millisecond)
 	defer tick.Stop()
@@ -158,13 +158,13 @@ func (g *growth) finish() {
 	g.open = nil
 }
 
-// clientFigures are what an observer must find in the transcripts of both clients.
+// clientFigures are the expected figures of the transcripts of both clients.
 type clientFigures struct {
 	Counters map[string]float64  // by client and kind of token, or compactions of all triggers
 	Sessions map[string][4]int64 // context, peak, turns, and compactions with inherited ones
 }
 
-// read scans all transcripts in a process of its own.
+// read scans all transcripts in a separate process.
 func (g *growth) read() (all clientFigures) {
 	g.d.t.Helper()
 	all = clientFigures{Counters: map[string]float64{}, Sessions: map[string][4]int64{}}
@@ -207,7 +207,7 @@ func figuresOfSession(context *int64, peak int64, turns, compactions int) [4]int
 
 var clientSeries = regexp.MustCompile(`^agent_(tokens|compactions)_total\{client="(\w+)",\w+="(\w+)"\}$`)
 
-// shown is what the observer shows of them.
+// shown returns the observer's figures.
 func (g *growth) shown() (all clientFigures, err error) {
 	all = clientFigures{Counters: map[string]float64{}, Sessions: map[string][4]int64{}}
 	metrics, err := g.d.scrape()
@@ -232,11 +232,10 @@ func (g *growth) shown() (all clientFigures, err error) {
 	return all, err
 }
 
-// TestSoakClients: what the transcripts of both clients add up to counts once,
-// though the observer ends again and again while it reads history and while
-// they grow: by kills within transactions or at any moment, and in order, with
-// exit code 0. SM_KILLS is how often it ends, SM_SOAK how long it goes on, and
-// SM_SOAK_RATE how many lines are written in a second.
+// TestSoakClients tests that all records of both clients count once although the observer
+// ends again and again while it reads history and while they grow: by kills within
+// transactions or at any moment, and regularly, with exit code 0. SM_KILLS is the number of
+// ends, SM_SOAK the duration, and SM_SOAK_RATE the number of lines written in a second.
 func TestSoakClients(t *testing.T) {
 	t.Parallel()
 	ends := killsOf(t, "SM_KILLS", 40)
@@ -283,11 +282,11 @@ func TestSoakClients(t *testing.T) {
 			fallthrough
 		case 1, 2:
 			if !d.kill() {
-				t.Fatalf("end %d: it had ended by itself", i)
+				t.Fatalf("end %d: the observer had already ended", i)
 			}
 		default:
 			signal := []syscall.Signal{syscall.SIGTERM, syscall.SIGINT}[i/4%2]
-			if code := d.end(signal); code > 0 { // below 0: it had not begun to listen to signals
+			if code := d.end(signal); code > 0 { // below 0: it did not handle signals yet
 				t.Fatalf("end %d: exit code %d after %v", i, code, signal)
 			}
 		}
@@ -298,7 +297,7 @@ func TestSoakClients(t *testing.T) {
 
 	want := g.read()
 	for series, v := range history.Counters {
-		want.Counters[series] -= v // it moves no counter
+		want.Counters[series] -= v // not counted
 	}
 	for _, when := range []string{"at the end", "after an orderly restart"} {
 		d.within(5*time.Minute, when, func() string {
@@ -312,7 +311,7 @@ func TestSoakClients(t *testing.T) {
 			t.Errorf("exit code %d", code)
 		}
 		if _, err := os.Lstat(d.socket()); err == nil {
-			t.Error("it has left its socket")
+			t.Error("the socket is left behind")
 		}
 		d.start()
 	}
@@ -324,7 +323,7 @@ func TestSoakClients(t *testing.T) {
 		last,
 		"files=0 bytes=0",
 	) {
-		t.Errorf("a restart reads what was read: %s", last)
+		t.Errorf("a restart reads the files again: %s", last)
 	}
 	if strings.Contains(log, "level=ERROR") || strings.Contains(log, "panic") {
 		t.Errorf("its log:\n%s", log)
@@ -333,7 +332,7 @@ func TestSoakClients(t *testing.T) {
 		ends, length, g.lines, len(want.Sessions), want.Counters, cpu, float64(peak)/1024)
 }
 
-// stored waits until the state file is written to, or for the timeout.
+// stored waits until the state file is written, or for the timeout.
 func (d *daemon) stored(timeout <-chan time.Time) {
 	path := filepath.Join(d.state(), "state.db")
 	before, err := os.Stat(path)
@@ -346,12 +345,12 @@ func (d *daemon) stored(timeout <-chan time.Time) {
 	})
 }
 
-// used is the CPU time of the process and the most memory in KB that it had, 0
-// where the system does not report them.
+// used returns the CPU time of the process and its peak memory in KB, or 0 if the system does
+// not report them.
 func (d *daemon) used() (cpu time.Duration, peak int) {
 	stat, _ := os.ReadFile(fmt.Sprintf("/proc/%d/stat", d.cmd.Process.Pid))
 	if _, rest, ok := strings.Cut(string(stat), ") "); ok {
-		for _, field := range strings.Fields(rest)[11:13] { // in user and in system mode
+		for _, field := range strings.Fields(rest)[11:13] { // user and system time
 			ticks, _ := strconv.Atoi(field)
 			cpu += time.Duration(ticks) * 10 * time.Millisecond
 		}

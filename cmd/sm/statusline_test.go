@@ -28,8 +28,8 @@ func callStatusline(
 	return env.Stdout.(*bytes.Buffer).String()
 }
 
-// However they came to wrap each other, there is one of us, and one report
-// (rivals' lesson L12).
+// TestStatuslineNeverInsideItself tests that there is one part of sm and one report, however
+// status lines wrap each other.
 func TestStatuslineNeverInsideItself(t *testing.T) {
 	t.Parallel()
 	e := newEar(t, say(""))
@@ -45,21 +45,21 @@ func TestStatuslineNeverInsideItself(t *testing.T) {
 		t.Errorf("printed %q", got)
 	}
 	e.wait(t) // the status line does not wait for the observer
-	heard := e.all()
-	if len(heard) != 1 {
-		t.Fatalf("heard %q", heard)
+	received := e.all()
+	if len(received) != 1 {
+		t.Fatalf("received %q", received)
 	}
-	p, err := hook.Decode([]byte(heard[0]))
-	s, err2 := hook.DecodeStatus([]byte(heard[0]))
+	p, err := hook.Decode([]byte(received[0]))
+	s, err2 := hook.DecodeStatus([]byte(received[0]))
 	if err != nil || err2 != nil || p.Event != hook.StatusLine || s.SessionID != "s" ||
 		s.Window.UsedPercentage.Value != 42 ||
 		s.SM.PID != 77 ||
 		s.SM.At.IsZero() {
-		t.Errorf("heard %s", heard[0])
+		t.Errorf("received %s", received[0])
 	}
 }
 
-// The line of a guarded session stands where the figure does otherwise.
+// TestStatuslineGuarded tests that the line of a guarded session replaces the figure.
 func TestStatuslineGuarded(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -99,8 +99,8 @@ func TestStatuslineGuarded(t *testing.T) {
 	}
 }
 
-// Without a guarded session the status line does not wait for the observer's
-// answer. The report arrives.
+// TestStatuslineWaitsForNoLine tests that without a guarded session the status line does not
+// wait for the observer's answer, and the report arrives.
 func TestStatuslineWaitsForNoLine(t *testing.T) {
 	t.Parallel()
 	e := newEar(t, say(`{"line":"WEB [x] 1%"}`))
@@ -115,7 +115,7 @@ func TestStatuslineWaitsForNoLine(t *testing.T) {
 	); got != "42% ctx\n" {
 		t.Errorf("printed %q", got)
 	}
-	if heard := e.wait(t); !strings.Contains(heard, `"session_id":"s"`) {
-		t.Errorf("heard %q", heard)
+	if received := e.wait(t); !strings.Contains(received, `"session_id":"s"`) {
+		t.Errorf("received %q", received)
 	}
 }

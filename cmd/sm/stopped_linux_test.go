@@ -10,9 +10,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// TestStoppedObserver guards the promise that the client never waits for us
-// longer than 2 s: an observer that is stopped still has a socket that takes
-// what is written to it.
+// TestStoppedObserver tests that the client never waits longer than 2 s: a stopped observer
+// still has a socket that accepts data.
 func TestStoppedObserver(t *testing.T) {
 	t.Parallel()
 	d := newDaemon(t)
@@ -60,7 +59,7 @@ func TestStoppedObserver(t *testing.T) {
 				t.Parallel()
 				var out []byte
 				var err error
-				for range 60 { // it ends in time whatever is done by then, which is little on a machine that is slow
+				for range 60 { // it ends in time, on a slow machine before it is done
 					cmd := d.program(append([]string{program}, tt.args...))
 					if tt.stdin != "" {
 						cmd.Stdin = strings.NewReader(tt.stdin)
@@ -71,7 +70,7 @@ func TestStoppedObserver(t *testing.T) {
 					}
 					began := time.Now()
 					out, err = cmd.Output()
-					t.Logf("took %v", time.Since(began)) // make bench holds it against 2 s
+					t.Logf("took %v", time.Since(began)) // make bench compares it with 2 s
 					if string(out) == tt.want || len(out) > 0 || err != nil {
 						break
 					}

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// works makes an agent known that runs in a pane, as its hooks would.
+// works registers an agent that runs in a pane, as its hooks would.
 func (p *topPane) works(n int, tmux string, server, pane string) {
 	p.t.Helper()
 	p.write(n, 50_000)
@@ -26,9 +26,9 @@ func (p *topPane) works(n int, tmux string, server, pane string) {
 	}
 }
 
-// TestTopActs: sm top in tmux sends what was confirmed, copies an id, shows an
-// agent's handoffs, says where no browser is, and goes to an agent's pane: by
-// the client that looks at it, or in a client of its own.
+// TestTopActs tests that sm top in tmux sends what was confirmed, copies an id, shows an
+// agent's handoffs, prints the address without a browser, and goes to an agent's pane: in the
+// client that shows sm top, or in a new one.
 func TestTopActs(t *testing.T) {
 	t.Parallel()
 	d := newDaemon(t)
@@ -76,7 +76,7 @@ func TestTopActs(t *testing.T) {
 	p.do("send-keys", "-t", "0:", "o")
 	p.shows(`^no browser can be started here; 'sm open worker'`)
 
-	// Nobody looks at the screen: tmux has no client that could go to the pane.
+	// No terminal is attached: tmux has no client that could go to the pane.
 	p.do("send-keys", "-t", "0:", "a")
 	p.shows(`^tmux: no current client .*; 'tmux list-panes -a' lists all panes`)
 	outer := &topPane{d, filepath.Join(d.dir, "outer")}
@@ -108,8 +108,7 @@ func TestTopActs(t *testing.T) {
 		)
 	})
 
-	// In another server a client of its own shows the pane, and sm top comes
-	// back when that is left.
+	// In another server a new client shows the pane, and sm top is back when that ends.
 	outer.do("new-window", "env", "HOME="+d.dir, "SM_SOCKET="+d.socket(), "sm", "top")
 	outer.shows(`^sm top`, `^› web +worker`)
 	outer.do("send-keys", "a")
@@ -126,7 +125,7 @@ func TestTopActs(t *testing.T) {
 	}
 }
 
-// differs is what one thing is instead of another, "" where it is the same.
+// differs describes the difference of two values, "" if they are equal.
 func differs(want, got string) string {
 	if got == want {
 		return ""

@@ -10,9 +10,9 @@ import (
 	"testing"
 )
 
-// TestTopOfAllHosts: sm top --prometheus on a real screen shows the sessions of
-// two hosts without an observer here, says why it cannot act on them, and since
-// when the server has gone; what is wrong from the start ends it with one line.
+// TestTopOfAllHosts tests that sm top --prometheus on a real screen shows the sessions of two
+// hosts without an observer here, reports why it cannot act on them and since when the server
+// is down; and that errors at the start end it with one line.
 func TestTopOfAllHosts(t *testing.T) {
 	t.Parallel()
 	var ill atomic.Bool
@@ -50,7 +50,7 @@ func TestTopOfAllHosts(t *testing.T) {
 	}))
 	t.Cleanup(server.Close)
 	d := newDaemon(t)
-	d.start() // the pane's patience is the daemon's, which looks whether that still runs
+	d.start() // the pane's waits check that the daemon still runs
 	p := newPane(
 		t,
 		d,

@@ -12,13 +12,13 @@ import (
 	"time"
 )
 
-// topPane is sm top in a pane of a private tmux server, beside an observer.
+// topPane is sm top in a pane of a private tmux server, with an observer.
 type topPane struct {
 	*daemon
 	tmux string
 }
 
-// newTopPane starts tmux, and in it a command with what follows it in its environment.
+// newTopPane starts sm top in tmux with these variables in its environment.
 func newTopPane(t *testing.T, d *daemon, width, height int, vars ...string) *topPane {
 	t.Helper()
 	return newPane(t, d, width, height, append(vars, "sm", "top")...)
@@ -39,7 +39,7 @@ func newPane(t *testing.T, d *daemon, width, height int, command ...string) *top
 		[]string{"env", "HOME=" + d.dir, "SM_SOCKET=" + d.socket(), "TZ=UTC"},
 		command...,
 	)
-	// The pane outlives sm top, to show what that leaves.
+	// The pane stays after sm top has ended, to show what it leaves.
 	shell := `sh -c 'echo $$ >"$0"; exec "$@"' "$@"; echo "ended with $?"; exec sleep 1000`
 	p.do(append(
 		[]string{
@@ -94,7 +94,7 @@ func (p *topPane) shows(patterns ...string) (screen string) {
 	return screen
 }
 
-// write gives a session a transcript of so many tokens.
+// write gives a session a transcript with this number of tokens.
 func (p *topPane) write(n, tokens int) {
 	p.t.Helper()
 	p.writeAt(n, tokens, time.Now())
@@ -122,7 +122,8 @@ func (p *topPane) writeAt(n, tokens int, when time.Time) {
 	}
 }
 
-// TestTopOnARealScreen: sm top in tmux, beside an observer that is killed and comes again.
+// TestTopOnARealScreen tests sm top in tmux, with an observer that is killed and started
+// again.
 func TestTopOnARealScreen(t *testing.T) {
 	t.Parallel()
 	for _, size := range []struct{ width, height int }{{80, 24}, {200, 50}} {
@@ -143,11 +144,11 @@ func TestTopOnARealScreen(t *testing.T) {
 				`^urgency ↓  1 not listed  \? help`,
 			)
 
-			// What changes shows by itself.
+			// Changes are shown without a key.
 			p.write(3, 150_000)
 			screen := p.shows(`^  web +00000003 .* 75% `)
 			if strings.Index(screen, "00000003") > strings.Index(screen, "00000011") {
-				t.Errorf("the fullest does not come first:\n%s", screen)
+				t.Errorf("the fullest is not first:\n%s", screen)
 			}
 			if (size.width == 200) != strings.Contains(screen, "MODEL") {
 				t.Errorf("the wrong columns:\n%s", screen)
@@ -172,7 +173,7 @@ func TestTopOnARealScreen(t *testing.T) {
 				screen,
 				"00000005",
 			) {
-				t.Errorf("the filter lets more through:\n%s", screen)
+				t.Errorf("the filter shows more:\n%s", screen)
 			}
 			p.do("send-keys", "Enter")
 			p.shows(
@@ -200,7 +201,7 @@ func TestTopOnARealScreen(t *testing.T) {
 				screen,
 				"observer gone",
 			) {
-				t.Errorf("it is still gone, as in\n%s\nnow\n%s", gone, screen)
+				t.Errorf("the observer is still shown as down, before\n%s\nnow\n%s", gone, screen)
 			}
 
 			p.do("resize-window", "-x", "50", "-y", "8")
@@ -216,7 +217,7 @@ func TestTopOnARealScreen(t *testing.T) {
 
 			p.do("send-keys", "q")
 			if screen := p.shows(`^ended with 0`); strings.Contains(screen, "sm top") {
-				t.Errorf("it leaves its screen behind:\n%s", screen)
+				t.Errorf("the screen is not restored:\n%s", screen)
 			}
 		})
 	}

@@ -9,10 +9,9 @@ import (
 	"testing"
 )
 
-// TestUpgrade: an observer of this version takes over what each released
-// version stored: it knows each record, of agents, messages and reminders too.
-// What is in them has expired by now, and the transcripts of that fleet are
-// gone.
+// TestUpgrade tests that an observer of this version takes over what each released version
+// stored: it knows each record, including agents, messages and reminders. The records have
+// expired by now, and the transcripts of that fleet are gone.
 func TestUpgrade(t *testing.T) {
 	t.Parallel()
 	states, err := filepath.Glob("../../observer/state/testdata/released/*.db.gz")
@@ -49,7 +48,7 @@ func TestUpgrade(t *testing.T) {
 			d.start()
 			for _, word := range []string{"level=ERROR", "damaged", "dropped", "cannot"} {
 				if log := d.log(1 << 20); strings.Contains(log, word) {
-					t.Errorf("the log speaks of %q:\n%s", word, log)
+					t.Errorf("the log contains %q:\n%s", word, log)
 				}
 			}
 		})

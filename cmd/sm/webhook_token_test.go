@@ -11,16 +11,16 @@ import (
 	"sm/deploy/doctor"
 )
 
-// TestWebhookToken: alerts are accepted with a token in a private file, and all
-// readers of the file agree.
+// TestWebhookToken tests that alerts are accepted with a token in a private file, and that
+// all readers of the file agree.
 func TestWebhookToken(t *testing.T) {
 	t.Parallel()
 	const token = "correct-horse-battery"
 	for _, tt := range []struct {
 		name   string
 		script string
-		off    string // what is said when the observer runs without the route
-		fail   string // what is said when it does not run
+		off    string // the warning if the observer runs without the route
+		fail   string // the error if it does not run
 	}{
 		{"private", "umask 077; echo " + token + " >token", "", ""},
 		{
@@ -102,11 +102,11 @@ func TestWebhookToken(t *testing.T) {
 						log,
 						`level=ERROR msg="POST /alerts/webhook is not served" err="`+want+`"`,
 					) {
-					t.Errorf("takes %q, says %q; want %q", o.WebhookToken, log, want)
+					t.Errorf("token %q, log %q; want %q", o.WebhookToken, log, want)
 				}
 			default:
 				if o.WebhookToken != token || log != "" {
-					t.Errorf("takes %q, says %q", o.WebhookToken, log)
+					t.Errorf("token %q, log %q", o.WebhookToken, log)
 				}
 			}
 		})

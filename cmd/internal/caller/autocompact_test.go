@@ -13,7 +13,8 @@ import (
 	"sm/transcript/claude/hook"
 )
 
-// A hook reports the settings of its client: of variables, user, project and folder.
+// TestAutoCompactOfHook tests that a hook reports the settings of its client, from variables,
+// user, project and folder.
 func TestAutoCompactOfHook(t *testing.T) {
 	t.Parallel()
 	tests := map[string]struct {
@@ -109,7 +110,7 @@ func TestAutoCompactOfHook(t *testing.T) {
 	}
 }
 
-// A hook does not wait for settings that are no file.
+// TestAutoCompactOfPipe tests that a hook does not wait for settings that are a pipe.
 func TestAutoCompactOfPipe(t *testing.T) {
 	t.Parallel()
 	home := t.TempDir()

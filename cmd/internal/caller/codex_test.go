@@ -15,8 +15,8 @@ import (
 	"sm/transcript/claude/hook"
 )
 
-// processes writes a folder like /proc: each process is the parent of the next.
-// The last one's id is returned.
+// processes writes a folder like /proc, where each process is the parent of the next, and
+// returns the id of the last one.
 func processes(t *testing.T, commands ...string) (dir string, last int) {
 	t.Helper()
 	dir = t.TempDir()
@@ -45,8 +45,8 @@ func processes(t *testing.T, commands ...string) (dir string, last int) {
 	return dir, last
 }
 
-// TestCodexOrigin: what the environment says is believed where no shared server
-// stands above, and a process where it is one thread's own.
+// TestCodexOrigin tests that the environment counts if no shared server is an ancestor, and
+// the process if it belongs to a single thread.
 func TestCodexOrigin(t *testing.T) {
 	t.Parallel()
 	at := time.Date(2026, 11, 20, 11, 0, 0, 0, time.UTC)
@@ -125,7 +125,7 @@ func TestCodexOrigin(t *testing.T) {
 		alone,
 		testCaller(vars).CodexOrigin(at, false, t.TempDir(), 100),
 	); diff != "" {
-		t.Errorf("where no processes are shown (-want +got):\n%s", diff)
+		t.Errorf("without /proc (-want +got):\n%s", diff)
 	}
 	vars["SM_PROVIDER"] = "codex-fork"
 	dir, parent := processes(t, "codex")
@@ -134,11 +134,11 @@ func TestCodexOrigin(t *testing.T) {
 		runs(own, 100),
 		testCaller(vars).CodexOrigin(at, false, dir, parent),
 	); diff != "" {
-		t.Errorf("with its own provider (-want +got):\n%s", diff)
+		t.Errorf("with another provider (-want +got):\n%s", diff)
 	}
 }
 
-// TestOriginBehindServer: the environment of processes behind a server of Codex
+// TestOriginBehindServer tests that the environment of processes behind a Codex server
 // identifies no agent, for any command.
 func TestOriginBehindServer(t *testing.T) {
 	t.Parallel()
@@ -174,8 +174,8 @@ func TestOriginBehindServer(t *testing.T) {
 	}
 }
 
-// TestOwnTerminal: a server of Codex that was started by hand in a pane is not
-// the client of that pane.
+// TestOwnTerminal tests that a Codex server started by hand in a pane is not the client of
+// that pane.
 func TestOwnTerminal(t *testing.T) {
 	t.Parallel()
 	for command, want := range map[string]bool{

@@ -8,7 +8,7 @@ import (
 	"testing/iotest"
 )
 
-// TestReadAnswer: what is no whole answer of an observer is none.
+// TestReadAnswer tests that an incomplete answer of an observer counts as none.
 func TestReadAnswer(t *testing.T) {
 	t.Parallel()
 	const ok = "HTTP/1.0 200 OK\r\n"
@@ -38,6 +38,6 @@ func TestReadAnswer(t *testing.T) {
 		iotest.ErrReader(os.ErrDeadlineExceeded),
 	)
 	if got, whole := readAnswer(broken); whole {
-		t.Errorf("broken off: %q", got)
+		t.Errorf("incomplete answer: got %q, want none", got)
 	}
 }

@@ -23,9 +23,9 @@ import (
 
 // ear is an observer that records requests and sends empty answers.
 type ear struct {
-	socket string
-	mu     sync.Mutex
-	heard  []string
+	socket   string
+	mu       sync.Mutex
+	received []string
 }
 
 func newEar(t *testing.T) *ear {
@@ -40,7 +40,7 @@ func newEar(t *testing.T) *ear {
 		}
 		e.mu.Lock()
 		defer e.mu.Unlock()
-		e.heard = append(e.heard, string(body))
+		e.received = append(e.received, string(body))
 	}))
 	noError(t, server.Listener.Close())
 	server.Listener = l
@@ -49,7 +49,7 @@ func newEar(t *testing.T) *ear {
 	return e
 }
 
-// shortDir is a folder for sockets, for which the path of t.TempDir is too long.
+// shortDir returns a folder for sockets; the path of t.TempDir is too long.
 func shortDir(t *testing.T) string {
 	t.Helper()
 	dir, err := os.MkdirTemp("", "sm")
@@ -68,7 +68,7 @@ func noError(t *testing.T, err error) {
 func (e *ear) all() []string {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	return append([]string(nil), e.heard...)
+	return append([]string(nil), e.received...)
 }
 
 func TestHookOfMegabytes(t *testing.T) {
@@ -86,13 +86,13 @@ func TestHookOfMegabytes(t *testing.T) {
 		[]string{"--socket", e.socket},
 		time.Now(),
 	) // not Hook, which gives up on a slow machine
-	heard := e.all()
-	if len(heard) != 1 || len(heard[0]) > hook.MaxBody || !json.Valid([]byte(heard[0])) {
-		t.Fatalf("heard %d times", len(heard))
+	received := e.all()
+	if len(received) != 1 || len(received[0]) > hook.MaxBody || !json.Valid([]byte(received[0])) {
+		t.Fatalf("got %d requests, want 1", len(received))
 	}
-	told, err := hook.Decode([]byte(heard[0]))
-	if err != nil || told.SessionID != "s" || string(told.ToolInput) != `{"file_path":"/a"}` {
-		t.Errorf("error %v, %+v", err, told)
+	payload, err := hook.Decode([]byte(received[0]))
+	if err != nil || payload.SessionID != "s" || string(payload.ToolInput) != `{"file_path":"/a"}` {
+		t.Errorf("error %v, %+v", err, payload)
 	}
 	if got := readObject(io.MultiReader(
 		strings.NewReader(`{"a":"`),
@@ -118,14 +118,14 @@ func TestHookTriesAllSockets(t *testing.T) {
 	noError(t, err)
 	l.SetUnlinkOnClose(false) // as kill -9 leaves it
 	noError(t, l.Close())
-	if _, heard := Post(
+	if _, received := Post(
 		t.Context(),
 		[]string{dir + "/none", foreign, stale, e.socket},
 		[]byte("{}"),
 		true,
-	); !heard ||
+	); !received ||
 		len(e.all()) != 1 {
-		t.Errorf("heard %q", e.all())
+		t.Errorf("received %q", e.all())
 	}
 }
 
@@ -134,7 +134,7 @@ func TestPanicIsQuiet(t *testing.T) {
 	new(Process).within(t.Context(), soon, func(context.Context) { panic("broken") })
 }
 
-// A signal ends the wait.
+// TestWithinEndsOnSignal tests that a signal ends the wait.
 func TestWithinEndsOnSignal(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithCancel(t.Context())
@@ -147,7 +147,7 @@ func TestWithinEndsOnSignal(t *testing.T) {
 	<-ended
 }
 
-// TestWithinExits: work that does not end when it is asked to ends with the process.
+// TestWithinExits tests that work which does not end on request ends with the process.
 func TestWithinExits(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithCancel(t.Context())
@@ -157,8 +157,7 @@ func TestWithinExits(t *testing.T) {
 	p.within(ctx, soon, func(context.Context) { <-exited })
 }
 
-// TestWithinListens: a command that does not listen to signals at first does so
-// when it has to wait.
+// TestWithinListens tests that a command handles signals only once it has to wait.
 func TestWithinListens(t *testing.T) {
 	guard := make(chan os.Signal, 1) // else a signal before that would end the test
 	signal.Notify(guard, syscall.SIGTERM)
@@ -178,8 +177,8 @@ func TestWithinListens(t *testing.T) {
 	}
 }
 
-// TestPostHangsUp: an answer whose end we have not waited for is none, though
-// it looks like a whole one.
+// TestPostHangsUp tests that an answer that arrives after the deadline is dropped, though it
+// looks complete.
 func TestPostHangsUp(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(shortDir(t), "s")
@@ -199,14 +198,15 @@ func TestPostHangsUp(t *testing.T) {
 			t.Error(err)
 		}
 		cancel()
-		_, _ = io.Copy(io.Discard, conn) // until it is hung up
+		_, _ = io.Copy(io.Discard, conn) // until the client closes it
 	}()
-	if answer, heard := Post(ctx, []string{path}, []byte("{}"), true); heard || len(answer) > 0 {
-		t.Errorf("heard %v: %s", heard, answer)
+	if answer, received := Post(ctx, []string{path}, []byte("{}"), true); received || len(answer) > 0 {
+		t.Errorf("got answer %v: %q, want none", received, answer)
 	}
 }
 
-// TestNotItself: under the name of sm the small program does not become itself again and again.
+// TestNotItself tests that the small program does not start itself over and over under the
+// name sm.
 func TestNotItself(t *testing.T) {
 	for command, want := range map[string]int{"status": 1, "hook": 0} {
 		if code := Main([]string{"/nowhere/sm", command, "--help"}); code != want {

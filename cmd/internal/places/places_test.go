@@ -6,8 +6,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// TestWatchedCodexDirs: where the folders to watch are named, Codex's is
-// watched only if CODEX_HOME names it.
+// TestWatchedCodexDirs tests that Codex's folder is watched beside named folders only if
+// CODEX_HOME names it.
 func TestWatchedCodexDirs(t *testing.T) {
 	t.Parallel()
 	home := []string{"/h/.codex/sessions", "/h/.codex/archived_sessions"}

@@ -36,7 +36,8 @@ func TestBuild(t *testing.T) {
 	}
 }
 
-// TestLine: where no commit names the sources, programs with other hooks say another version.
+// TestLine tests that programs built without a commit print different versions if their hooks
+// differ.
 func TestLine(t *testing.T) {
 	t.Parallel()
 	built := func(revision, modified string) *debug.BuildInfo {

@@ -16,7 +16,8 @@ import (
 	"sm/transcript"
 )
 
-// TestMistakes: the error of each mistake names the place and the remedy in one line.
+// TestMistakes tests that the error of each mistake names the place and the remedy in one
+// line.
 func TestMistakes(t *testing.T) {
 	t.Parallel()
 	const spaces = "; correct the indentation, which is of spaces alone, quotes or brackets there"
@@ -123,7 +124,8 @@ func TestMistakesInVariables(t *testing.T) {
 	}
 }
 
-// TestMistakeBesideVariable: a variable does not hide that its group is none in the file.
+// TestMistakeBesideVariable tests that a variable does not hide that its group has the wrong
+// type in the file.
 func TestMistakeBesideVariable(t *testing.T) {
 	t.Parallel()
 	_, err := loadText(t, "log: 5\n", map[string]string{"SM_LOG_LEVEL": "debug"})
@@ -133,7 +135,7 @@ func TestMistakeBesideVariable(t *testing.T) {
 	}
 }
 
-// TestOriginOfStrongestLayer: an error names the layer that decides.
+// TestOriginOfStrongestLayer tests that an error names the layer that decides.
 func TestOriginOfStrongestLayer(t *testing.T) {
 	t.Parallel()
 	_, err := loadText(
@@ -154,7 +156,7 @@ func TestOriginOfStrongestLayer(t *testing.T) {
 	}
 }
 
-// testServers are servers by their names and addresses.
+// testServers returns servers by name and address.
 func testServers(fields ...string) (list []page.Server) {
 	for pair := range slices.Chunk(fields, 2) {
 		s := page.Server{Name: pair[0]}
@@ -459,9 +461,8 @@ func TestParseDuration(t *testing.T) {
 	}
 }
 
-// FuzzConfig holds the loader to its word: any text gives a configuration or an
-// error of one printable line, and a configuration that is printed and read
-// again stays the same.
+// FuzzConfig tests that any text gives a configuration or an error of one printable line, and
+// that a configuration that is printed and read again stays the same.
 func FuzzConfig(f *testing.F) {
 	defaults, err := os.ReadFile("testdata/defaults.yaml")
 	if err != nil {

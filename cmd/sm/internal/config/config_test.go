@@ -15,14 +15,14 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// testEnv is the environment of a process with these variables and a home of /home/u.
+// testEnv returns the environment of a process with these variables and the home /home/u.
 func testEnv(vars map[string]string) Env {
 	all := map[string]string{"HOME": "/home/u"}
 	maps.Copy(all, vars)
 	return func(name string) (string, bool) { v, ok := all[name]; return v, ok }
 }
 
-// privateTemp is a folder of mode 0700, which t.TempDir is not.
+// privateTemp returns a folder of mode 0700, which t.TempDir is not.
 func privateTemp(t *testing.T) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -32,7 +32,7 @@ func privateTemp(t *testing.T) string {
 	return dir
 }
 
-// testFlags are the flags that commands bind, parsed from these arguments.
+// testFlags returns the flags that commands bind, parsed from these arguments.
 func testFlags(t testing.TB, args ...string) *pflag.FlagSet {
 	t.Helper()
 	flags := pflag.NewFlagSet("sm", pflag.ContinueOnError)
@@ -66,7 +66,7 @@ func mustLoad(t testing.TB, text string, vars map[string]string, args ...string)
 	return cfg
 }
 
-// changedText has another value than the default for every setting.
+// changedText sets every setting to another value than the default.
 const changedText = `projects:
   - /p/one
   - /p/two
@@ -195,7 +195,7 @@ func changed() *Config {
 	return c
 }
 
-// changedVars are the variables that set what changed sets.
+// changedVars returns the variables with the values of changedText.
 func changedVars(t *testing.T) map[string]string {
 	t.Helper()
 	var all map[string]any
@@ -222,8 +222,7 @@ func changedVars(t *testing.T) map[string]string {
 	return vars
 }
 
-// The published list of keys and defaults is a promise; it must say what the
-// program does, no key more or less.
+// TestDefaults tests that the published list of keys and defaults is complete and correct.
 func TestDefaults(t *testing.T) {
 	text, err := os.ReadFile("testdata/defaults.yaml")
 	if err != nil {
@@ -404,7 +403,8 @@ func TestReadConfig(t *testing.T) {
 	}
 }
 
-// TestKeep: what needs a restart keeps its value and is named; all else is as it was read.
+// TestKeep tests that settings that need a restart keep their values and are named, and that
+// all others are taken from the file.
 func TestKeep(t *testing.T) {
 	started := Default()
 	read := changed()

@@ -9,8 +9,8 @@ import (
 	"sm/observer/fleet"
 )
 
-// start runs a program with an environment until the test ends, and returns its
-// pid. The program has begun: before that, /proc may show an empty environment.
+// start runs a program with an environment until the test ends and returns its pid. It waits
+// until the program runs: before that, /proc may show an empty environment.
 func start(t *testing.T, vars ...string) int {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), "/bin/cat")
@@ -27,7 +27,7 @@ func start(t *testing.T, vars ...string) int {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
-		input.Close() // its end
+		input.Close() // the program ends
 		_ = cmd.Wait()
 	})
 
@@ -41,13 +41,14 @@ func start(t *testing.T, vars ...string) int {
 	return cmd.Process.Pid
 }
 
-// TestTypeWithoutPane: nothing is typed, and the client is not asked.
+// TestTypeWithoutPane tests that without a pane nothing is typed and the client's state is
+// not read.
 func TestTypeWithoutPane(t *testing.T) {
 	t.Parallel()
 	var p Prompts
 	act := func(at fleet.Place) (bool, error) {
 		return p.Type(t.Context(), at, "hello", false, func(context.Context) error {
-			t.Error("asked whether the client waits")
+			t.Error("checked whether the client waits")
 			return nil
 		})
 	}

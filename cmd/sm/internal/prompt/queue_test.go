@@ -10,8 +10,8 @@ import (
 	"sm/transcript/clients/clientstest"
 )
 
-// TestEnqueue: the text goes to the client of the folder in which the thread's
-// transcript lies, and to none for any other.
+// TestEnqueue tests that the text goes to the client of the folder with the thread's
+// transcript, and to none for other folders.
 func TestEnqueue(t *testing.T) {
 	const id = "01990a5d-ac96-774b-bcce-b302099a8057"
 	home := t.TempDir()

@@ -6,7 +6,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// TestTableFits: no line is wider than asked as long as the last column keeps 10 cells.
+// TestTableFits tests that no line is wider than the limit while the last column has at least
+// 10 cells.
 func TestTableFits(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -26,7 +27,7 @@ func TestTableFits(t *testing.T) {
 	}
 }
 
-// TestTableWraps: what has no room goes on below, in the same column.
+// TestTableWraps tests that text that does not fit continues in the next line of its column.
 func TestTableWraps(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -46,7 +47,7 @@ func TestTableWraps(t *testing.T) {
 	}
 }
 
-// TestRedraw: a screen is overwritten from its first line, and what was below goes.
+// TestRedraw tests that a screen is overwritten from its first line and cleared below.
 func TestRedraw(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {

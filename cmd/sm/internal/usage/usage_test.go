@@ -43,7 +43,8 @@ func tree() *cobra.Command {
 	return root
 }
 
-// TestErrors: what is missing, too much or unknown has the name that the help gives it.
+// TestErrors tests that errors about missing, superfluous or unknown arguments use the names
+// of the help.
 func TestErrors(t *testing.T) {
 	t.Parallel()
 	for args, want := range map[string]string{

@@ -10,7 +10,8 @@ import (
 	"sm/observer/api"
 )
 
-// TestMessagesSayWhatWaitsForHooks: in the table, and below it with what to do.
+// TestMessagesSayWhatWaitsForHooks tests that messages that wait for hooks are marked in the
+// table, with the remedy below it.
 func TestMessagesSayWhatWaitsForHooks(t *testing.T) {
 	t.Parallel()
 	now := time.Now()
@@ -53,11 +54,12 @@ func TestMessagesSayWhatWaitsForHooks(t *testing.T) {
 	}
 }
 
-// TestMessagesFit: the newest come first, and no line is wider than the terminal.
+// TestMessagesFit tests that the newest messages come first and that no line is wider than
+// the terminal.
 func TestMessagesFit(t *testing.T) {
 	t.Parallel()
 	now := time.Now()
-	var list []api.Message // the oldest first, as the observer answers
+	var list []api.Message // oldest first, as in the observer's answer
 	for i, status := range []string{"waiting", "unconfirmed", "confirmed", "withdrawn"} {
 		list = append(list, api.Message{
 			ID:     "a1b2c" + string(rune('0'+i)),
@@ -90,7 +92,7 @@ func TestMessagesFit(t *testing.T) {
 	}
 }
 
-// TestShortAgent: an agent goes by what can be typed to mean it.
+// TestShortAgent tests that an agent is shown by a name that commands accept.
 func TestShortAgent(t *testing.T) {
 	t.Parallel()
 	for id, want := range map[string]string{

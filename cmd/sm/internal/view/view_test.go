@@ -13,7 +13,7 @@ import (
 	"sm/observer/history/tune"
 )
 
-// FuzzHistogram: whatever the figures are, a histogram fits a terminal.
+// FuzzHistogram tests that a histogram of any figures fits a terminal.
 func FuzzHistogram(f *testing.F) {
 	f.Add(uint64(1), 10, int64(200_000), int64(10_000))
 	f.Add(uint64(2), 1, int64(0), int64(1))
@@ -38,7 +38,8 @@ func FuzzHistogram(f *testing.F) {
 	})
 }
 
-// TestRows: the chosen pair is in the table, though another one with its warning is better.
+// TestRows tests that the chosen pair is in the table although another pair with its warning
+// is better.
 func TestRows(t *testing.T) {
 	t.Parallel()
 	pair := func(warning, critical int, measure float64) tune.Candidate {
@@ -73,8 +74,8 @@ func TestRows(t *testing.T) {
 	}
 }
 
-// TestLead: without a figure of what was read again, the sentence is of the time alone where
-// files were read again at the end of a session, or no reading of a file is known.
+// TestLead tests that without a figure of what was read again the sentence names the time
+// only, if files were read again at the end of a session, or no reading of a file is known.
 func TestLead(t *testing.T) {
 	t.Parallel()
 	r := &report.Report{Spent: report.Spent{Seconds: 9}}
@@ -96,8 +97,8 @@ func TestLead(t *testing.T) {
 	}
 }
 
-// TestOtherThresholds: where few compactions were announced in time, the pair that announces
-// most is named, wherever it is in the list.
+// TestOtherThresholds tests that if few compactions were announced in time, the pair that
+// announces most is named, wherever it is in the list.
 func TestOtherThresholds(t *testing.T) {
 	t.Parallel()
 	g := tune.Grid{Advice: tune.AdviceKeep}

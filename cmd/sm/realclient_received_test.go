@@ -18,14 +18,14 @@ import (
 	"sm/alerts/outbox"
 )
 
-// hearing is one text of sm's that a transcript shows to have reached an agent.
+// hearing is a text of sm that a transcript shows as received by an agent.
 type hearing struct {
 	id, text, kind, event, session string
 	cycle                          int // of its file, by the boundaries before it
 	side                           bool
 }
 
-// transcriptRecord is what is read of a transcript's line, with nothing of ours.
+// transcriptRecord has the fields that are read of a transcript's line, without code of sm.
 type transcriptRecord struct {
 	Type    string `json:"type"`
 	Subtype string `json:"subtype"`
@@ -43,8 +43,8 @@ type transcriptRecord struct {
 
 var endingID = regexp.MustCompile(` #([0-9a-f]{6})$`)
 
-// heard reads all transcripts. What a fork copied counts where it was first.
-func (r *policyRun) heard() (all []hearing) {
+// received reads all transcripts. Records that a fork copied count where they were first.
+func (r *policyRun) received() (all []hearing) {
 	r.t.Helper()
 	seen := map[string]bool{}
 	for _, path := range transcripts(r.t, r.home.projects) {
@@ -74,18 +74,18 @@ func (r *policyRun) heard() (all []hearing) {
 				h.event = "prompt"
 			}
 			if err != nil {
-				r.t.Errorf("%s: not as it always was: %s", path, line)
+				r.t.Errorf("%s: unexpected record: %s", path, line)
 			}
 			for _, h.text = range parts {
 				if strings.HasPrefix(h.text, "=== HANDOFF LOADED (ID: ") {
-					continue // a document, which has no id of a message
+					continue // a document has no message id
 				}
 				if _, called := outbox.Called(h.text); called {
-					continue // it has no text; what its hook was answered has
+					continue // a call has no text; the answer of its hook has
 				}
 				id := endingID.FindStringSubmatch(h.text)
 				if !strings.HasPrefix(h.text, "[sm ") || id == nil {
-					r.t.Errorf("%s: not a text of ours: %q", path, h.text)
+					r.t.Errorf("%s: not a text of sm: %q", path, h.text)
 					continue
 				}
 				h.id, h.kind, h.side = id[1], kindOf(h.text), rec.Side
@@ -96,7 +96,7 @@ func (r *policyRun) heard() (all []hearing) {
 	return all
 }
 
-// transcripts lists all, in the order of their making.
+// transcripts lists all transcripts by the time of their first record.
 func transcripts(t *testing.T, projects string) (files []string) {
 	t.Helper()
 	err := filepath.WalkDir(projects, func(path string, d os.DirEntry, err error) error {
@@ -130,14 +130,14 @@ func kindOf(text string) string {
 	return "send"
 }
 
-// tally counts what was heard so far: by session, in the order in which the
-// client was in them, cycle and kind, as "a1 warning".
+// tally counts the texts received so far by session, in the order in which the client was in
+// them, cycle and kind, as "a1 warning".
 func (r *policyRun) tally() map[string]int {
 	count := map[string]int{}
-	for _, h := range r.heard() {
+	for _, h := range r.received() {
 		i := slices.Index(r.sessions, h.session)
 		if i < 0 || h.side {
-			r.t.Errorf("heard by another than the agent: %+v", h)
+			r.t.Errorf("received by another agent: %+v", h)
 		}
 		count[fmt.Sprintf("%c%d %s", 'a'+i, h.cycle, h.kind)]++
 	}
@@ -147,14 +147,14 @@ func (r *policyRun) tally() map[string]int {
 // kinds counts messages by kind.
 func (r *policyRun) kinds() map[string]int {
 	count := map[string]int{}
-	for _, h := range r.heard() {
+	for _, h := range r.received() {
 		count[h.kind]++
 	}
 	return count
 }
 
-// once compares the messages with the expected ones: each once, and no others.
-// The model got all of them.
+// once checks that exactly these messages were received, each once, and that the model got
+// all of them.
 func (r *policyRun) once(what string, want ...string) {
 	r.t.Helper()
 	all := map[string]int{}
@@ -162,14 +162,14 @@ func (r *policyRun) once(what string, want ...string) {
 		all[w] = 1
 	}
 	if diff := cmp.Diff(all, r.tally()); diff != "" {
-		r.t.Errorf("%s: what was heard (-want +got):\n%s", what, diff)
+		r.t.Errorf("%s: received texts (-want +got):\n%s", what, diff)
 	}
-	for _, h := range r.heard() {
-		if !r.stub.toldOf(h.id) {
-			r.t.Errorf("%s: the model was never told of %+v", what, h)
+	for _, h := range r.received() {
+		if !r.stub.gotMessage(h.id) {
+			r.t.Errorf("%s: the model did not get %+v", what, h)
 		}
 		if m, ok := r.message(h.id); !ok || m.Status != "confirmed" || m.Via != "hook" {
-			r.t.Errorf("%s: heard, and in the queue %+v", what, m)
+			r.t.Errorf("%s: received; the queue has %+v", what, m)
 		}
 	}
 }
@@ -177,19 +177,19 @@ func (r *policyRun) once(what string, want ...string) {
 // messageID ends each message of sm.
 var messageID = regexp.MustCompile(`\[sm [^"]*? #([0-9a-f]{6})\b`)
 
-// hear records which messages the model gets.
-func (s *modelStub) hear(q *modelRequest) {
+// noteMessages records the messages in a request to the model.
+func (s *modelStub) noteMessages(q *modelRequest) {
 	for _, m := range q.Messages {
 		for _, id := range messageID.FindAllSubmatch(m.Content, -1) {
 			if _, called := outbox.Called(string(id[0])); !called {
-				s.told[string(id[1])] = true
+				s.delivered[string(id[1])] = true
 			}
 		}
 	}
 }
 
-func (s *modelStub) toldOf(id string) bool {
+func (s *modelStub) gotMessage(id string) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.told[id]
+	return s.delivered[id]
 }
