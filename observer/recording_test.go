@@ -25,7 +25,7 @@ import (
 	"github.com/chromedp/chromedp"
 )
 
-// recording makes the animation of the README: a demo in a terminal, and its page.
+// recording records the animation of the README: a demo in a terminal, and its page.
 type recording struct {
 	*browser
 	tmux        string                 // the socket
@@ -40,40 +40,29 @@ const (
 	recordedHeight = 620
 )
 
-// TestRecording writes the animation of the README into SM_SCREENSHOTS. It runs ../bin/sm.
+// TestRecording writes the animation of the README to the folder SM_SCREENSHOTS. It runs ../bin/sm.
 func TestRecording(t *testing.T) {
 	t.Parallel()
 	dir := os.Getenv("SM_SCREENSHOTS")
 	if dir == "" {
-		t.Skip("SM_SCREENSHOTS does not say where to; see make screenshots")
+		t.Skip("SM_SCREENSHOTS is not set; see make screenshots")
 	}
 	r := newRecording(t)
-	r.types("sm observe --demo")
-	address := r.line(`http://\S+`)
+	address := r.types("sm observe --demo", `http://\S+`)
 	r.terminal(200)
 	r.shell("new-window")
-	r.types("sm status")
+	r.types("sm status", `^\$$`)
 	r.terminal(400)
-	r.types("sm top")
-	r.line(`sm top .*agents`)
-	for range 5 {
-		r.terminal(100)
-		time.Sleep(time.Second)
-	}
+	r.types("sm top", `sm top .*imminent`)
+	r.seconds(5, r.terminal)
 
 	r.do(chromedp.Navigate(address))
 	r.base = strings.TrimSuffix(address, "/")
 	r.live()
-	for range 5 {
-		r.keep(100)
-		time.Sleep(time.Second)
-	}
+	r.seconds(5, r.keep)
 	r.do(chromedp.Evaluate[chromedp.Void](`document.querySelectorAll('#rows a')[1].click()`))
 	r.until("the detail", `document.querySelector('.chart') !== null`)
-	for range 4 {
-		r.keep(100)
-		time.Sleep(time.Second)
-	}
+	r.seconds(4, r.keep)
 	r.delays[len(r.delays)-1] = 300
 
 	var out bytes.Buffer
@@ -84,7 +73,7 @@ func TestRecording(t *testing.T) {
 	}
 }
 
-// newRecording starts a shell in tmux, with a home of its own, and a browser.
+// newRecording starts a shell with its own home in tmux, and a browser.
 func newRecording(t *testing.T) *recording {
 	t.Helper()
 	bin, err := filepath.Abs("../bin")
@@ -111,7 +100,7 @@ func newRecording(t *testing.T) *recording {
 	return r
 }
 
-// shell runs a command of tmux that starts a shell.
+// shell runs a tmux command that starts a shell.
 func (r *recording) shell(args ...string) {
 	r.sh(append(append(args, "env", "-i"), append(r.environment, "sh")...)...)
 	r.line(`^\$`)
@@ -126,7 +115,7 @@ func (r *recording) sh(args ...string) string {
 	return string(out)
 }
 
-// line waits for a pattern on the screen, and returns what matches.
+// line waits for a pattern on the screen and returns what matches.
 func (r *recording) line(pattern string) (found string) {
 	r.t.Helper()
 	for end := time.Now().Add(patience); found == ""; time.Sleep(20 * time.Millisecond) {
@@ -139,24 +128,35 @@ func (r *recording) line(pattern string) (found string) {
 	return found
 }
 
-// types types a command, three characters a frame, and starts it.
-func (r *recording) types(command string) {
+// seconds keeps a frame each second.
+func (r *recording) seconds(n int, frame func(delay int)) {
+	second := time.NewTicker(time.Second)
+	defer second.Stop()
+	for range n {
+		frame(100)
+		<-second.C
+	}
+}
+
+// types types a command, three characters a frame, and starts it. It waits for a pattern of
+// the output and returns what matches.
+func (r *recording) types(command, pattern string) string {
+	r.t.Helper()
 	for part := range slices.Chunk([]byte(command), 3) {
 		r.sh("send-keys", "-l", "--", string(part))
 		r.line(regexp.QuoteMeta(strings.TrimSpace(string(part))))
 		r.terminal(15)
 	}
 	r.sh("send-keys", "Enter")
-	time.Sleep(2 * time.Second)
+	return r.line(pattern)
 }
-
-var sgr = regexp.MustCompile(`\x1b\[([0-9;]*)m`)
 
 // terminal keeps the screen of the terminal as a frame.
 func (r *recording) terminal(delay int) {
 	r.t.Helper()
 	text := html.EscapeString(strings.TrimRight(r.sh("capture-pane", "-p", "-e"), "\n"))
 	open := ""
+	sgr := regexp.MustCompile(`\x1b\[([0-9;]*)m`)
 	text = sgr.ReplaceAllStringFunc(text, func(s string) string {
 		before := open
 		open = "</span>"
@@ -170,14 +170,14 @@ func (r *recording) terminal(delay int) {
 	r.keep(delay)
 }
 
-// keep keeps what the browser shows as a frame.
+// keep keeps a screenshot of the browser as a frame.
 func (r *recording) keep(delay int) {
 	r.frames = append(r.frames, r.screenshot())
 	r.delays = append(r.delays, delay)
 }
 
-// animate makes an animation. Each frame is the rectangle that differs from the frame
-// before, transparent where it does not differ.
+// animate returns an animation. Each frame is the rectangle that differs from the previous
+// frame, with equal pixels transparent.
 func animate(frames []image.Image, delays []int) *gif.GIF {
 	palette, nearest := paletteOf(frames, 255)
 	same := uint8(len(palette))
@@ -206,8 +206,8 @@ func animate(frames []image.Image, delays []int) *gif.GIF {
 	return g
 }
 
-// paletteOf returns the most frequent colours of pictures, with one for each group of
-// similar colours, and a function that gives the index of the nearest to a colour.
+// paletteOf returns the most frequent colours of pictures, one of each group of similar
+// colours, and a function that returns the index of the colour nearest to another.
 func paletteOf(pictures []image.Image, most int) (color.Palette, func(color.Color) uint8) {
 	exact := map[color.RGBA]int{}
 	for _, p := range pictures {
