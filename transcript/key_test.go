@@ -26,7 +26,7 @@ func someKeys() []Key {
 	}
 }
 
-// TestKeysAreStored: a change here needs another version of the state file.
+// TestKeysAreStored tests stored keys: a change here needs another version of the state file.
 func TestKeysAreStored(t *testing.T) {
 	want := []Key{
 		0x2019769e53639ba2,
@@ -43,7 +43,7 @@ func TestKeysAreStored(t *testing.T) {
 		t.Errorf("(-want +got):\n%s", d)
 	}
 	if KeyOf(nil) != 0 || KeyOf([]byte{}) != 0 {
-		t.Error("the key of nothing is not 0")
+		t.Error("the key of an empty text is not 0")
 	}
 }
 

@@ -29,8 +29,8 @@ func TestTitleText(t *testing.T) {
 	}
 }
 
-// TestPromptTitle: what a client puts before the words of a person is no title, nor is a text
-// of sm.
+// TestPromptTitle tests that text that a client puts before a person's words is no title, nor
+// is a text of sm.
 func TestPromptTitle(t *testing.T) {
 	t.Parallel()
 	for in, want := range map[string]string{
@@ -86,7 +86,7 @@ func FuzzTitle(f *testing.F) {
 		if utf8.RuneCountInString(title.Text) > MaxTitle ||
 			strings.ContainsAny(title.Text, "\r\n\t\x00\x1b") ||
 			!utf8.ValidString(title.Text) {
-			t.Errorf("%q is not fit to be shown", title.Text)
+			t.Errorf("%q is not printable", title.Text)
 		}
 	})
 }

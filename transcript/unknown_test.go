@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// TestUnknownsAreBounded: a transcript may invent any number of names of any length.
+// TestUnknownsAreBounded tests a transcript with many long unknown names.
 func TestUnknownsAreBounded(t *testing.T) {
 	var u Unknowns
 	for i := range 1000 {

@@ -70,7 +70,7 @@ func TestNames(t *testing.T) {
 	}
 }
 
-// read is a line of a reply that reads files.
+// read returns a line of a reply that reads files.
 func read(message, context int, paths ...string) *transcript.Entry {
 	e := &transcript.Entry{
 		Kind:    transcript.KindReading,
@@ -102,7 +102,7 @@ func bills(l *Ledger) []transcript.Bill {
 	return list
 }
 
-// TestOpenings: how a session opens says which boundary it began with.
+// TestOpenings tests that the first lines of a session decide which boundary it began with.
 func TestOpenings(t *testing.T) {
 	const resume = "Read /p/doc.md and continue from where you left off."
 	document := &transcript.Entry{
@@ -111,9 +111,9 @@ func TestOpenings(t *testing.T) {
 		Text: "=== HANDOFF LOADED (ID: x) ===",
 	}
 	for _, c := range []struct {
-		name  string
-		heard []*transcript.Entry
-		want  []transcript.Billed
+		name    string
+		entries []*transcript.Entry
+		want    []transcript.Billed
 	}{
 		{
 			"clear",
@@ -131,7 +131,7 @@ func TestOpenings(t *testing.T) {
 			[]transcript.Billed{transcript.BilledHandoff},
 		},
 		{
-			"handoff told twice",
+			"handoff reported twice",
 			[]*transcript.Entry{document, prompt(resume)},
 			[]transcript.Billed{transcript.BilledHandoff},
 		},
@@ -140,7 +140,7 @@ func TestOpenings(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			var l Ledger
-			for _, e := range c.heard {
+			for _, e := range c.entries {
 				l.Heard(e)
 			}
 			l.Reply(read(1, 100), true)
@@ -155,8 +155,8 @@ func TestOpenings(t *testing.T) {
 	}
 }
 
-// TestAgainst: what a session did after a clear was done again, where the
-// session before it had done it.
+// TestAgainst tests that work of a session after a clear counts as done again if the session
+// before it had done it.
 func TestAgainst(t *testing.T) {
 	var before, after Ledger
 	before.Reply(read(1, 1000, "/p/a.go", "/p/b.go"), true)
@@ -211,8 +211,8 @@ func TestAgainst(t *testing.T) {
 	}
 }
 
-// TestLedgerForgets: of very many calls the oldest are forgotten, and so are
-// bills beyond those that may be open.
+// TestLedgerForgets tests that the oldest of very many calls are dropped, and so are bills
+// beyond those that may be open.
 func TestLedgerForgets(t *testing.T) {
 	var l Ledger
 	for i := range 3 * maxKeys {
@@ -235,13 +235,13 @@ func TestLedgerForgets(t *testing.T) {
 	}
 }
 
-// TestWorkedAdds: parts add up to the whole.
+// TestWorkedAdds tests that parts add up to the whole.
 func TestWorkedAdds(t *testing.T) {
 	var l, all Ledger
 	var known transcript.Worked
 	for i := range 10 {
 		for _, x := range []*Ledger{&l, &all} {
-			if i > 1 { // a session begins with a prompt, and its first replies may call nothing
+			if i > 1 { // a session starts with a prompt, and its first replies may have no calls
 				x.Reply(read(i+1, 100, fmt.Sprintf("/p/%d.go", i%7)), true)
 			}
 			x.Prompt(fmt.Appendf(
@@ -264,8 +264,8 @@ func TestWorkedAdds(t *testing.T) {
 	}
 }
 
-// TestKept: a bill that grows stays one, the oldest go, and what is read once
-// more changes nothing.
+// TestKept tests that a bill that grows stays one, that the oldest are dropped, and that
+// lines read again change nothing.
 func TestKept(t *testing.T) {
 	var k Kept
 	ok := false
@@ -302,7 +302,7 @@ func TestKept(t *testing.T) {
 		Rereads: 1,
 	}} {
 		if same, _, ok := k.With(old); ok || len(same.List) != most {
-			t.Errorf("%+v is taken", old)
+			t.Errorf("%+v was added", old)
 		}
 	}
 	if _, was, ok := k.With(transcript.Bill{

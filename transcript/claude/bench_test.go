@@ -14,8 +14,8 @@ func code(n int) string {
 	return strings.Repeat(s, n/len(s)+1)
 }
 
-// toolResult is the record of a tool's result, in the layout of clients up to 2.1.90
-// or of later ones.
+// toolResult returns the record of a tool's result, in the layout of clients up to 2.1.90 or
+// of later ones.
 func toolResult(late bool, size int) []byte {
 	const (
 		envelope = `"userType":"external","cwd":"/home/dev/proj","sessionId":"64066f5a-84fe-4ad3-9345-0f6618e559d9","version":"2.1.0","gitBranch":"master"`
@@ -84,7 +84,7 @@ func BenchmarkFold(b *testing.B) {
 	}
 }
 
-// TestCallsTakeNoMemory: an entry that is used again has room for its calls.
+// TestCallsTakeNoMemory tests that an entry that is reused has room for its calls.
 func TestCallsTakeNoMemory(t *testing.T) {
 	lines := [][]byte{
 		toolResult(true, 2000),

@@ -18,7 +18,7 @@ import (
 
 var update = flag.Bool("update", false, "write the golden files anew")
 
-// billsOf are the bills of a transcript, and what was done in it.
+// billsOf returns the bills of a transcript, and the work in it.
 func billsOf(t testing.TB, lines []byte, name string) ([]transcript.Bill, transcript.Worked) {
 	t.Helper()
 	f := NewFold(name, false)
@@ -41,8 +41,8 @@ func lineOf(b transcript.Bill) string {
 		b.Kind, b.Trigger, b.Before, b.After, b.Millis, b.Replies, b.Reads, b.Rereads, b.Bytes, b.Tokens, b.Reruns, b.Reedits, b.Restated, b.Regrown, names)
 }
 
-// TestBillsOfFiles: the shapes, what real clients have written, and a
-// transcript with its bill counted by hand.
+// TestBillsOfFiles tests the shapes, recorded transcripts, and a transcript with a bill
+// counted by hand.
 func TestBillsOfFiles(t *testing.T) {
 	var got strings.Builder
 	for _, pattern := range []string{
@@ -88,7 +88,7 @@ func (w *work) record(kind string, rest map[string]any) {
 	}
 	w.Write(append(b, '\n'))
 	if w.rng.IntN(20) == 0 {
-		w.Write(append(b, '\n')) // the client writes some records once more
+		w.Write(append(b, '\n')) // the client repeats some records
 	}
 }
 
@@ -101,7 +101,7 @@ var (
 	}
 )
 
-// reply is one message with its calls, a line each, and their results.
+// reply adds one message with its calls, a line each, and their results.
 func (w *work) reply() {
 	w.context += w.rng.IntN(500)
 	id := fmt.Sprintf("msg%d", w.n)
@@ -169,8 +169,8 @@ func someWork(rng *rand.Rand) []byte {
 	return w.Bytes()
 }
 
-// TestBillsOfWork: bills of generated sessions. The golden file was checked with a count
-// that looks through the whole transcript for each boundary, as this one does for calls.
+// TestBillsOfWork tests bills of generated sessions. The golden file was checked with a count
+// that searches the whole transcript for each boundary, as this one does for calls.
 func TestBillsOfWork(t *testing.T) {
 	t.Parallel()
 	var got strings.Builder
@@ -189,15 +189,15 @@ func TestBillsOfWork(t *testing.T) {
 	checkGolden(t, "testdata/bills/work.txt", got.String())
 }
 
-// naiveBills are the numbers of reads, and of reads, commands and edits done again, in the
-// replies behind each boundary.
+// naiveBills returns the numbers of reads, and of repeated reads, commands and edits, in the
+// replies after each boundary.
 func naiveBills(t *testing.T, lines []byte) (list [][4]int) {
 	t.Helper()
 	type call struct {
 		tool transcript.Tool
 		on   string
 	}
-	done := map[call]bool{}   // since the session began
+	done := map[call]bool{}   // since the start of the session
 	before := map[call]bool{} // the last boundary
 	seen := map[transcript.Key]bool{}
 	replies := map[transcript.Key]bool{}

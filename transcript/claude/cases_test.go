@@ -9,10 +9,10 @@ import (
 	"sm/transcript"
 )
 
-// TestCases folds the short transcripts of testdata/cases.txt, each of which shows a rule:
-// below a name, records, what each one means besides its figures, and their sum. A name
-// that begins with "agent-" is that of a subagent's file. The results were checked against
-// figures that were counted by hand; -update writes them anew.
+// TestCases folds the short transcripts of testdata/cases.txt, one for each rule: below a
+// name, records, the meaning of each one besides its figures, and their sum. A name that
+// begins with "agent-" is that of a subagent's file. The results were checked against figures
+// counted by hand; -update writes them again.
 func TestCases(t *testing.T) {
 	t.Parallel()
 	const name = "testdata/cases.txt"

@@ -32,8 +32,8 @@ func orders(n int, each func([]int)) {
 	next(0)
 }
 
-// TestOneTotalInEveryOrder: however the lines of a message are repeated and mixed,
-// and wherever Take cuts between them, it costs what its largest line says.
+// TestOneTotalInEveryOrder tests that a message costs what its largest line says, for any
+// repetition and order of its lines, and wherever Take cuts between them.
 func TestOneTotalInEveryOrder(t *testing.T) {
 	usages := []string{
 		`{"input_tokens":3,"cache_read_input_tokens":100,"output_tokens":1}`,
@@ -92,7 +92,7 @@ func TestOneTotalInEveryOrder(t *testing.T) {
 	}
 }
 
-// history is a file of many kinds of records.
+// history returns a file of many kinds of records.
 func history(t *testing.T) []string {
 	t.Helper()
 	lines := []string{
@@ -146,8 +146,8 @@ func history(t *testing.T) []string {
 	return append(lines, reading("r5", at(50), 800))
 }
 
-// TestPeekLeavesTheFold compares two folds; one is asked at every line what
-// each of the other lines would do.
+// TestPeekLeavesTheFold compares two folds; one is asked at every line for the effect of each
+// of the other lines.
 func TestPeekLeavesTheFold(t *testing.T) {
 	lines := history(t)
 	all := cmp.Options{
@@ -191,7 +191,7 @@ func TestPeekLeavesTheFold(t *testing.T) {
 		}
 		if i%3 == 0 {
 			if !cmp.Equal(plain.Take(), asked.Take()) {
-				t.Fatalf("line %d: other news taken", i)
+				t.Fatalf("line %d: other changes", i)
 			}
 		}
 	}

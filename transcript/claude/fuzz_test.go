@@ -19,8 +19,8 @@ import (
 	"sm/transcript/jsonwalk"
 )
 
-// checkScan compares Scan with the oracle: on the line as it is, without wide
-// instructions, and among spaces, which move it to other places of their blocks.
+// checkScan compares Scan with the oracle: on the unchanged line, without wide instructions,
+// and among spaces, which move it to other places of their blocks.
 func checkScan(t *testing.T, line []byte, shift int) {
 	t.Helper()
 	want, wantErr := oracle(line)
@@ -73,7 +73,7 @@ func checkScan(t *testing.T, line []byte, shift int) {
 	check("shifted", line, begin)
 }
 
-// records are lines of every kind that means something, for fuzzing to start from.
+// records returns lines of every kind with a meaning, as seeds for fuzzing.
 func records(t testing.TB) [][]byte {
 	t.Helper()
 	files := []string{"testdata/records.jsonl", "testdata/odd.jsonl"}
@@ -126,7 +126,7 @@ func TestScanRecords(t *testing.T) {
 	}
 }
 
-// pieces are what mutations put into records.
+// pieces are inserted into records by mutations.
 var pieces = []string{
 	`"`, `\`, `\\`, `\"`, `\u0041`, `\u00`, `\ud83d`, `\ude00`, `\ud83d\ude00`, `\x`, `\/`, "\x00", "\x1f", "\x7f", "\xff", "\xed\xa0\x80",
 	"é", "\xf0\x9f\x98\x80", "\t", "\n", "\r", " ", "{", "}", "[", "]", ",", ":", "{}", "[]", `""`, "null", "true", "false", "tru",
@@ -179,7 +179,7 @@ func mutate(r *rand.Rand, line, other []byte) []byte {
 			b = b[:i]
 		default:
 			b = slices.Insert(b, i, []byte(pieces[r.IntN(len(pieces))])...)
-			if r.IntN(2) == 0 { // as a member or an element of its own
+			if r.IntN(2) == 0 { // as a separate member or element
 				if k := bytes.IndexAny(b[i:], ",{"); k > 0 {
 					b = slices.Insert(b, i+k+1, []byte(pieces[r.IntN(len(pieces))])...)
 				}
@@ -189,11 +189,12 @@ func mutate(r *rand.Rand, line, other []byte) []byte {
 	return b
 }
 
-// TestScanForgetsTheLineBefore: one walker for all lines agrees with a new one for each.
+// TestScanForgetsTheLineBefore tests that one walker for all lines agrees with a new one for
+// each.
 func TestScanForgetsTheLineBefore(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 0))
 	lines := slices.DeleteFunc(records(t), func(b []byte) bool { return len(b) > 3000 })
-	for i := range 25 { // lists that end in other places than those before
+	for i := range 25 { // lists that end in other places than the previous ones
 		lines = append(
 			lines,
 			fmt.Appendf(
@@ -212,7 +213,7 @@ func TestScanForgetsTheLineBefore(t *testing.T) {
 	for i := range 20_000 {
 		b := mutate(r, lines[r.IntN(len(lines))], lines[r.IntN(len(lines))])
 		if i%50 == 0 {
-			b = append(b, '\\') // which escapes nothing in the next line
+			b = append(b, '\\') // it escapes nothing in the next line
 		}
 		wantErr := scan(b, &want)
 		w.Begin(b)
@@ -233,7 +234,7 @@ func TestScanForgetsTheLineBefore(t *testing.T) {
 	}
 }
 
-// TestSoakScanMutations goes on for SM_SOAK where that is set.
+// TestSoakScanMutations runs for SM_SOAK if that is set.
 func TestSoakScanMutations(t *testing.T) {
 	rounds := 40_000
 	seed := uint64(1)

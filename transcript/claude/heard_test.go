@@ -6,7 +6,8 @@ import (
 	"sm/transcript"
 )
 
-// TestHeardTextIsItsOwn: the line's buffer is used again.
+// TestHeardTextIsItsOwn tests that an entry's text does not refer to the line's buffer, which
+// is reused.
 func TestHeardTextIsItsOwn(t *testing.T) {
 	line := []byte(prompted("a", `"[sm 7] time to write"`))
 	var e transcript.Entry

@@ -10,8 +10,8 @@ import (
 	"sm/transcript"
 )
 
-// TestAttachmentTakesNoMemory: one of a type that says nothing costs nothing
-// beside its line, however many strings it lists.
+// TestAttachmentTakesNoMemory tests that an attachment of a type without a meaning needs no
+// memory besides its line, however many strings it has.
 func TestAttachmentTakesNoMemory(t *testing.T) {
 	line := fmt.Appendf(
 		nil,
@@ -31,8 +31,7 @@ func TestAttachmentTakesNoMemory(t *testing.T) {
 	}
 }
 
-// TestFoldKeepsNoLine: what a fold remembers of a long line must not keep all
-// of it, nor much beside it.
+// TestFoldKeepsNoLine tests that a fold keeps neither a long line in memory, nor much of it.
 func TestFoldKeepsNoLine(t *testing.T) {
 	for _, record := range []string{
 		`"attachment","attachment":{"type":"hook_additional_context","content":[%s]}`,

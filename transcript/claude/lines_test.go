@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// The records of the tests below, as short as they can be.
+// The records of the tests below, as short as possible.
 
 func reading(uuid, at string, tokens int) string {
 	return message(
@@ -58,5 +58,5 @@ func prompted(uuid, content string) string {
 // side makes a record a subagent's.
 func side(line string) string { return `{"isSidechain":true,` + line[1:] }
 
-// at is a time on one day.
+// at returns a time on one day.
 func at(second int) string { return fmt.Sprintf("2026-11-20T08:00:%02d.000Z", second) }

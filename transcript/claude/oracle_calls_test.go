@@ -6,7 +6,7 @@ import (
 	"sm/transcript"
 )
 
-// callsOf are the calls in the content of a message, or the results.
+// callsOf returns the calls in the content of a message, or the results.
 func callsOf(content json.RawMessage, kind string) (calls []transcript.Call) {
 	var blocks []json.RawMessage
 	if len(content) == 0 || content[0] != '[' || json.Unmarshal(content, &blocks) != nil {
@@ -55,7 +55,7 @@ func callOf(o object) transcript.Call {
 	return c
 }
 
-// between is a string as it is written, without its quotes; nil for none.
+// between returns a string as it is written, without its quotes; nil for none.
 func (o object) between(key string) []byte {
 	if _, ok := textOf(o[key]); !ok {
 		return nil

@@ -12,8 +12,8 @@ import (
 	"sm/transcript/jsonwalk"
 )
 
-// oracle says with encoding/json what Scan must say. It decodes the whole line into
-// maps, which match keys to the letter, and where the last repeated key counts.
+// oracle returns the expected result of Scan with encoding/json. It decodes the whole line
+// into maps, which match keys exactly, and where the last repeated key counts.
 func oracle(line []byte) (transcript.Entry, error) {
 	if len(bytes.Trim(line, " \t\r\n")) == 0 {
 		return transcript.Entry{}, jsonwalk.ErrBlank
@@ -154,8 +154,7 @@ func (o object) user(m object, e *transcript.Entry) {
 	}
 }
 
-// promptOf is the text of a content; ok is false where it has a tool's result, or
-// nothing.
+// promptOf returns the text of a content; ok is false if it has a tool's result, or nothing.
 func promptOf(raw json.RawMessage) (body string, ok bool) {
 	if s, ok := textOf(raw); ok {
 		return s, true
@@ -240,7 +239,7 @@ func oursAlone(parts []string) []string {
 	return slices.DeleteFunc(parts, func(s string) bool { return !ours(s) })
 }
 
-// usageOf is what a usage object says of the message and of its last call.
+// usageOf returns the tokens of the message and of its last call in a usage object.
 func usageOf(raw json.RawMessage) (total transcript.Usage, context int64) {
 	o := objectOf(raw)
 	sum := func(o object) transcript.Usage {
@@ -293,7 +292,7 @@ func usageOf(raw json.RawMessage) (total transcript.Usage, context int64) {
 	return total, context
 }
 
-// clearedOf is what the client makes of what was cleared.
+// clearedOf returns the client's figure for cleared results.
 func clearedOf(o object) int64 {
 	estimate := o["client_estimated_cleared_input_tokens"]
 	if figureOf(o["client_cut_tool_uses"]) > 0 {

@@ -7,7 +7,7 @@ import (
 	"sm/transcript"
 )
 
-// behind is a line with the record that it follows.
+// behind returns a line with the record that it follows.
 func behind(parent, line string) string {
 	return fmt.Sprintf(
 		`{"parentUuid":%q,`,
@@ -15,7 +15,7 @@ func behind(parent, line string) string {
 	) + line[1:]
 }
 
-// known is a session's context size, 0 while it is unknown.
+// known returns a session's context size, 0 while it is unknown.
 func known(s *transcript.Session) int64 {
 	if tokens, ok := s.Context(); ok {
 		return tokens
@@ -23,7 +23,7 @@ func known(s *transcript.Session) int64 {
 	return 0
 }
 
-// TestPointsAreBounded: a session of many turns keeps the newest points alone.
+// TestPointsAreBounded tests that a session of many turns keeps only the newest points.
 func TestPointsAreBounded(t *testing.T) {
 	f := NewFold("x", false)
 	for i := range 3 * pointsKept {

@@ -14,8 +14,7 @@ import (
 	"sm/transcript"
 )
 
-// foldFile folds a file as one reads it that will not grow: a whole last line
-// counts without its newline.
+// foldFile folds a file that will not grow: a complete last line counts without its newline.
 func foldFile(t *testing.T, path string) transcript.Session {
 	t.Helper()
 	b, err := os.ReadFile(path)
@@ -44,7 +43,7 @@ func readJSON(t *testing.T, path string, v any) {
 	noErrors(t, json.Unmarshal(b, v))
 }
 
-// figures is the expected figures of a transcript.
+// figures are the expected figures of a transcript.
 type figures struct {
 	Context     *int64
 	Compactions int
@@ -124,8 +123,8 @@ func TestTranscripts(t *testing.T) {
 	}
 }
 
-// TestCorpus reads public transcripts that are not part of the repository:
-// SM_CORPUS names their folder.
+// TestCorpus reads public transcripts that are not part of the repository: SM_CORPUS names
+// their folder.
 func TestCorpus(t *testing.T) {
 	dir := os.Getenv("SM_CORPUS")
 	if dir == "" {
@@ -160,9 +159,9 @@ func TestCorpus(t *testing.T) {
 	}
 }
 
-// TestContextAtEachLine: the context and the compactions of a session after each
-// line that changes them, in files with rewinds, cleared results, markers and
-// timestamps out of order. The golden file was checked with a second implementation.
+// TestContextAtEachLine tests the context and the compactions of a session after each line
+// that changes them, in files with rewinds, cleared results, markers and timestamps out of
+// order. The golden file was checked with a second implementation.
 func TestContextAtEachLine(t *testing.T) {
 	t.Parallel()
 	var got strings.Builder
@@ -195,7 +194,7 @@ func TestContextAtEachLine(t *testing.T) {
 	checkGolden(t, "testdata/contexts.txt", got.String())
 }
 
-// checkGolden compares with a golden file, which -update writes.
+// checkGolden compares got with a golden file, which -update writes.
 func checkGolden(t *testing.T, name, got string) {
 	t.Helper()
 	if *update {

@@ -22,8 +22,8 @@ func TestCompactsAt(t *testing.T) {
 	tests := []struct {
 		name string
 		client
-		told AutoCompact
-		want int64
+		settings AutoCompact
+		want     int64
 	}{
 		{"nothing is known of the client", client{small, "", ""}, AutoCompact{}, 167_000},
 		{"version that is none", client{small, "", "dev"}, AutoCompact{}, 167_000},
@@ -111,7 +111,7 @@ func TestCompactsAt(t *testing.T) {
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
-			if got := test.told.CompactsAt(
+			if got := test.settings.CompactsAt(
 				test.window,
 				test.model,
 				test.version,

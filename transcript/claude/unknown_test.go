@@ -9,7 +9,7 @@ import (
 	"sm/transcript"
 )
 
-// TestKnownNames: transcripts that clients wrote hold no unknown name.
+// TestKnownNames tests that recorded transcripts contain no unknown name.
 func TestKnownNames(t *testing.T) {
 	for _, pattern := range []string{
 		"testdata/transcripts/*/*.jsonl",

@@ -31,7 +31,7 @@ func TestFormatOf(t *testing.T) {
 	}
 }
 
-// TestOf: each client computes the window of its own sessions.
+// TestOf tests that each client computes the window of its own sessions.
 func TestOf(t *testing.T) {
 	table := clientstest.Table()
 	s := &transcript.Session{}

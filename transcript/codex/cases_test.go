@@ -19,10 +19,10 @@ const (
 	idB = "01a200b1-9e64-74a2-8e73-ca8d66571072"
 )
 
-// TestCases folds the short transcripts of testdata/cases.txt, each of which shows a rule:
-// below a name, records, what each new one means, and their sum. The results were checked
-// against figures that were counted by hand; -update writes them anew. At each line, Peek
-// gives the session that the line then leads to.
+// TestCases folds the short transcripts of testdata/cases.txt, one for each rule: below a
+// name, records, the meaning of each new one, and their sum. The results were checked against
+// figures counted by hand; -update writes them again. At each line, Peek returns the session
+// that the line then leads to.
 func TestCases(t *testing.T) {
 	t.Parallel()
 	const name = "testdata/cases.txt"

@@ -14,7 +14,7 @@ import (
 	"github.com/klauspost/compress/zstd"
 )
 
-// TestIdentify: the names of a thread's files contain its id.
+// TestIdentify tests that the names of a thread's files contain its id.
 func TestIdentify(t *testing.T) {
 	const day = "/h/.codex/sessions/2026/11/22/"
 	for path, want := range map[string]string{
@@ -41,8 +41,8 @@ func TestIdentify(t *testing.T) {
 	}
 }
 
-// TestContent: a compressed transcript is unpacked whatever its name; one that is broken
-// cannot be read.
+// TestContent tests that a compressed transcript is unpacked under any name, and that a
+// damaged one cannot be read.
 func TestContent(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -78,11 +78,12 @@ func TestContent(t *testing.T) {
 	}
 	half := content(t.Context(), path, bytes.NewReader(packed), int64(len(packed)/2))
 	if _, err := io.ReadAll(io.NewSectionReader(half, 0, half.Size())); err == nil {
-		t.Error("half a file can be read")
+		t.Error("half a file was read without an error")
 	}
 }
 
-// TestContentCancelled: unpacking ends with its context, in the middle of a file and of a read.
+// TestContentCancelled tests that unpacking ends with its context, in the middle of a file
+// and of a read.
 func TestContentCancelled(t *testing.T) {
 	t.Parallel()
 	z, err := zstd.NewWriter(nil)

@@ -18,7 +18,7 @@ import (
 	"sm/transcript/jsonwalk"
 )
 
-// checkScan compares scan with the oracle: on the line as it is, without wide instructions,
+// checkScan compares scan with the oracle: on the unchanged line, without wide instructions,
 // and among spaces, which move it to other places of their blocks.
 func checkScan(t *testing.T, line []byte, shift int) {
 	t.Helper()
@@ -64,7 +64,7 @@ func checkScan(t *testing.T, line []byte, shift int) {
 	)
 }
 
-// records are lines of every kind, for fuzzing to start from.
+// records returns lines of every kind, as seeds for fuzzing.
 func records(t testing.TB) (all [][]byte) {
 	t.Helper()
 	files, err := filepath.Glob("testdata/transcripts/*/sessions/*/*/*/*.jsonl")
@@ -117,7 +117,7 @@ func TestScanRecords(t *testing.T) {
 	}
 }
 
-// pieces are what mutations put into records.
+// pieces are inserted into records by mutations.
 var pieces = []string{
 	`"`, `\`, `\\`, `\"`, `\u0041`, `\u00`, `\ud83d`, `\x`, "\x00", "\x1f", "\xff", "é", "\t", "\n", " ", "{", "}", "[", "]", ",", ":", "{}", "[]", `""`,
 	"null", "true", "tru", "1e400", "-5", "-0", "1.0", "1e3", "12.5", "01", "1.", "9223372036854775808", "1000000001", "0",
@@ -162,7 +162,8 @@ func mutate(r *rand.Rand, line, other []byte) []byte {
 	return b
 }
 
-// TestScanForgetsTheLineBefore: one walker for all lines agrees with a new one for each.
+// TestScanForgetsTheLineBefore tests that one walker for all lines agrees with a new one for
+// each.
 func TestScanForgetsTheLineBefore(t *testing.T) {
 	t.Parallel()
 	r := rand.New(rand.NewPCG(3, 0))
@@ -172,7 +173,7 @@ func TestScanForgetsTheLineBefore(t *testing.T) {
 	for i := range 20_000 {
 		b := mutate(r, lines[r.IntN(len(lines))], lines[r.IntN(len(lines))])
 		if i%50 == 0 {
-			b = append(b, '\\') // which escapes nothing in the next line
+			b = append(b, '\\') // it escapes nothing in the next line
 		}
 		wantErr := scan(b, &want)
 		w.Begin(b)
@@ -188,7 +189,7 @@ func TestScanForgetsTheLineBefore(t *testing.T) {
 	}
 }
 
-// TestSoakScanMutations goes on for SM_SOAK where that is set.
+// TestSoakScanMutations runs for SM_SOAK if that is set.
 func TestSoakScanMutations(t *testing.T) {
 	rounds := 20_000
 	seed := uint64(1)

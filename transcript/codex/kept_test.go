@@ -10,7 +10,7 @@ import (
 	"sm/transcript"
 )
 
-// TestFoldKeepsNoLine: what a fold remembers of a long line must not keep all of it.
+// TestFoldKeepsNoLine tests that a fold does not keep a long line in memory.
 func TestFoldKeepsNoLine(t *testing.T) {
 	for _, item := range []string{
 		`"event_msg","payload":{"type":"user_message","message":%q}`,

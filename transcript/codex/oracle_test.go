@@ -13,8 +13,8 @@ import (
 	"sm/transcript/wording"
 )
 
-// oracle says with encoding/json what scan must say. It decodes the whole line into maps,
-// which match names to the letter, and where the last repeated member counts.
+// oracle returns the expected result of scan with encoding/json. It decodes the whole line
+// into maps, which match names exactly, and where the last repeated member counts.
 func oracle(line []byte) (record, error) {
 	r := record{ordinal: -1}
 	if len(bytes.Trim(line, " \t\r\n")) == 0 {
@@ -54,7 +54,7 @@ func oracle(line []byte) (record, error) {
 	case "response_item":
 		switch p.text("type") {
 		case "message":
-			p.told(&r)
+			p.message(&r)
 		case "function_call":
 			r.kind, r.input = called, p.inside("arguments")
 		case "custom_tool_call":
@@ -74,7 +74,7 @@ func (p object) event(r *record) {
 		for _, name := range []string{
 			"primary",
 			"secondary",
-		} { // in either order, for no two have one window
+		} { // in either order, as no two have the same window
 			l := objectOf(objectOf(p["rate_limits"])[name])
 			switch figureOf(l["window_minutes"]) {
 			case 300:
@@ -112,7 +112,7 @@ func (p object) event(r *record) {
 	}
 }
 
-func (p object) told(r *record) {
+func (p object) message(r *record) {
 	var own []string
 	for _, part := range textsOf(p["content"]) {
 		switch p.text("role") {
@@ -175,13 +175,13 @@ func (o object) text(key string) string {
 	return s
 }
 
-// bytes is nil for an absent or empty text, as the scanner's is: equal records
-// then compare fast.
+// bytes returns nil for an absent or empty text, as the scanner does: equal records then
+// compare fast.
 func (o object) bytes(key string) []byte {
 	return append([]byte(nil), o.text(key)...)
 }
 
-// inside is a string as the line writes it, without its quotes; nil for another value.
+// inside returns a string as it is written, without its quotes; nil for another value.
 func (o object) inside(key string) []byte {
 	if raw := o[key]; len(raw) > 0 && raw[0] == '"' {
 		return raw[1 : len(raw)-1]
@@ -189,7 +189,7 @@ func (o object) inside(key string) []byte {
 	return nil
 }
 
-// value is a value that is no string.
+// value returns a value that is no string.
 func (o object) value(key string) []byte {
 	if raw := o[key]; len(raw) > 0 && raw[0] != '"' {
 		return raw

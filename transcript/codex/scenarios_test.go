@@ -19,7 +19,7 @@ import (
 	"sm/transcript"
 )
 
-// scenario is what is expected of the transcripts of one run of the client.
+// scenario has the expected figures of the transcripts of one run of the client.
 type scenario struct {
 	Client  string
 	Threads []thread
@@ -111,8 +111,8 @@ func foldLines(
 	return f
 }
 
-// foldThread folds all files of a thread, which has more than one where it was
-// rewound: the newest says how it is now, and all of them add up.
+// foldThread folds all files of a thread, which has several if it was rewound: the newest has
+// its present state, and all of them add up.
 func foldThread(
 	t testing.TB,
 	dir string,
@@ -165,8 +165,8 @@ type figures struct {
 
 func total(u transcript.Usage) int64 { return u.Context() + u.Output }
 
-// TestScenarios: each thread of the real client has the context, window, compactions, turns
-// and tokens that the client itself showed.
+// TestScenarios tests that each thread of the real client has the context, window,
+// compactions, turns and tokens that the client itself showed.
 func TestScenarios(t *testing.T) {
 	eachThread(t, func(t *testing.T, dir string, th thread) {
 		sum := foldThread(t, dir, th, func(*Fold) {})
@@ -218,9 +218,9 @@ func TestScenarios(t *testing.T) {
 			want.Total, got.Total = *sum, total(s.Tokens)
 			switch {
 			case th.Version == "0.45.0":
-				want.Total += 99_000 // its sums began anew when the thread was resumed
+				want.Total += 99_000 // its sums restarted when the thread was resumed
 			case len(th.Files) > 1:
-				want.Total += 120_000 // what was rewound has been spent; the client's sum leaves it out
+				want.Total += 120_000 // tokens of removed turns were spent; the client's sum leaves them out
 			}
 		}
 		if d := cmp.Diff(want, got, cmp.AllowUnexported(shown{})); d != "" {
@@ -229,8 +229,8 @@ func TestScenarios(t *testing.T) {
 	})
 }
 
-// TestShownByClient: whatever the client showed of its context is, in that order, what the
-// fold shows after some line.
+// TestShownByClient tests that each display of the client's context is, in order, that of the
+// fold after some line.
 func TestShownByClient(t *testing.T) {
 	display := regexp.MustCompile(`^(\d+)% left \(([\d.]+)(K?) used / (\d+)K\)$`)
 	compared := 0
@@ -250,10 +250,10 @@ func TestShownByClient(t *testing.T) {
 			}
 			m := display.FindStringSubmatch(text)
 			if m == nil {
-				t.Fatalf("odd display %q", text)
+				t.Fatalf("unexpected display %q", text)
 			}
 			if m[2] == "0" {
-				continue // it knows no size: rewound, forked or refused, with no response since
+				continue // the client has no size: rewound, forked or refused, without a response since then
 			}
 			compared++
 			left, _ := strconv.Atoi(m[1])
@@ -277,7 +277,7 @@ func TestShownByClient(t *testing.T) {
 			}
 			if i == len(states) {
 				t.Fatalf(
-					"after %s the client showed %q, the fold none such in %v",
+					"after %s the client showed %q, which the fold does not show in %v",
 					at["after"],
 					text,
 					all,
@@ -287,6 +287,6 @@ func TestShownByClient(t *testing.T) {
 		}
 	})
 	if compared != 69 {
-		t.Errorf("%d displays compared, not 69", compared)
+		t.Errorf("compared %d displays, want 69", compared)
 	}
 }

@@ -2,7 +2,7 @@ package codex
 
 import "testing"
 
-// TestKnownNames: transcripts that clients wrote hold no unknown name.
+// TestKnownNames tests that recorded transcripts contain no unknown name.
 func TestKnownNames(t *testing.T) {
 	eachThread(t, func(t *testing.T, dir string, th thread) {
 		foldThread(t, dir, th, func(f *Fold) {

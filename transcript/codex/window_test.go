@@ -42,7 +42,7 @@ func TestWindowOf(t *testing.T) {
 	}
 }
 
-// TestPercentUsed: it is 100 minus what the client says is left.
+// TestPercentUsed tests that it is 100 minus the percentage that the client shows as left.
 func TestPercentUsed(t *testing.T) {
 	for _, c := range []struct {
 		window, tokens int64
@@ -141,8 +141,8 @@ func TestPercentUsedTruncated(t *testing.T) {
 	}
 }
 
-// TestCompactsAt: the client compacted at 244,800 tokens of a raw window of 272,000, and not
-// one token below.
+// TestCompactsAt tests that the client compacts at 244,800 tokens of a raw window of 272,000,
+// and not one token below.
 func TestCompactsAt(t *testing.T) {
 	if got := CompactsAt(258_400); got != 244_800 {
 		t.Errorf("%d", got)

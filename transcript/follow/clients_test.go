@@ -11,8 +11,8 @@ import (
 	"sm/transcript"
 )
 
-// TestClients reads the client's registry: entries come and change and go, and an
-// entry whose process is no more, or is another one under the same pid, is none.
+// TestClients reads the client's registry: entries are added, changed and removed, and an
+// entry whose process has ended, or is another one with the same pid, does not count.
 func TestClients(t *testing.T) {
 	r := newRig(t)
 	r.o.Rescan = 0

@@ -11,8 +11,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// unprivileged makes the calling process, a test run alone, one that permissions
-// apply to.
+// unprivileged drops the privileges of the process, a test that runs alone, so that
+// permissions apply.
 func unprivileged(t *testing.T) {
 	t.Helper()
 	if os.Getuid() != 0 {
@@ -32,7 +32,7 @@ func (r *rig) chmod(path string, mode os.FileMode) {
 	r.must(os.Chmod(path, mode))
 }
 
-// logged wants exactly these lines, in any order, without time and level.
+// logged checks for exactly these lines, in any order, without time and level.
 func (r *rig) logged(want ...string) {
 	r.t.Helper()
 	var got []string
@@ -48,8 +48,8 @@ func (r *rig) logged(want ...string) {
 	}
 }
 
-// TestDenied: an unreadable file is reported once, delays no other, and is read as soon as
-// it is readable.
+// TestDenied tests that an unreadable file is reported once, delays no other, and is read as
+// soon as it is readable.
 func TestDenied(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes long; the run without the race detector has it")
@@ -60,7 +60,7 @@ func TestDenied(t *testing.T) {
 	}
 	unprivileged(t)
 	modes(t, func(t *testing.T, r *rig) {
-		r.o.Check = 0 // the default, which the promise is about
+		r.o.Check = 0 // the default
 		file := r.path("-p", idA+".jsonl")
 		folder := r.path("-q")
 		good := r.path("-r", idB+".jsonl")
@@ -69,7 +69,7 @@ func TestDenied(t *testing.T) {
 		r.append(good, reply(3, 100))
 		r.chmod(file, 0)
 		r.chmod(folder, 0)
-		defer r.chmod(folder, 0o700) // for the cleaning up
+		defer r.chmod(folder, 0o700) // for the cleanup
 		r.start()
 		for n := range 3 {
 			r.append(good, reply(10+n, 100))
@@ -98,9 +98,8 @@ func TestDenied(t *testing.T) {
 	})
 }
 
-// TestDeniedWhileLive guards against nxadm/tail, which ends the process when a stat
-// fails, and none of whose tails gets events any more when one of them is gone: the
-// lookers then read all files.
+// TestDeniedWhileLive tests a limitation of nxadm/tail: it ends the process when a stat
+// fails, and when one tail ends, none gets events any more. The lookers then read all files.
 func TestDeniedWhileLive(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes long; the run without the race detector has it")
@@ -131,7 +130,7 @@ func TestDeniedWhileLive(t *testing.T) {
 		}
 		for round := range 2 {
 			r.chmod(folder, 0)
-			for n := range 50 { // with events on the way
+			for n := range 50 { // with pending events
 				write(100*round + 10 + n)
 			}
 			r.idle(1500 * time.Millisecond)
@@ -154,7 +153,7 @@ func TestDeniedWhileLive(t *testing.T) {
 				}
 			}
 			if slow > 2 {
-				t.Errorf("%d of 10 lines came late", slow)
+				t.Errorf("%d of 10 lines were late", slow)
 			}
 		}
 		// The file once a round, and the folder if it was searched meanwhile.
@@ -168,8 +167,8 @@ func TestDeniedWhileLive(t *testing.T) {
 	})
 }
 
-// A file that has been moved and cannot be read there keeps nothing from its old
-// name, and what was known of it under that name is forgotten.
+// TestMovedAndDenied tests that an unreadable file that was moved keeps nothing from its old
+// name, and that the old name's session is dropped.
 func TestMovedAndDenied(t *testing.T) {
 	t.Parallel()
 	if !alone(t, 1) {
@@ -177,7 +176,7 @@ func TestMovedAndDenied(t *testing.T) {
 	}
 	unprivileged(t)
 	modes(t, func(t *testing.T, r *rig) {
-		r.o.ActiveFor = time.Nanosecond // a parked file is known by its inode alone
+		r.o.ActiveFor = time.Nanosecond // a parked file is identified only by its inode
 		old := r.path("-p", idA+".jsonl")
 		moved := r.path("-q", idA+".jsonl")
 		r.append(old, reply(1, 100))

@@ -10,8 +10,8 @@ import (
 	"sm/transcript"
 )
 
-// TestEventsAlone: inotify alone finds what the search of all folders would
-// find only minutes later.
+// TestEventsAlone tests that inotify finds changes that the search of all folders would find
+// only minutes later.
 func TestEventsAlone(t *testing.T) {
 	t.Parallel()
 	if !alone(t, 1) {
@@ -57,7 +57,7 @@ func TestEventsAlone(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			r := newRig(t)
 			r.o.Rescan = 24 * time.Hour
-			r.o.ActiveFor = time.Nanosecond // a file that is not live is looked at when there is news alone
+			r.o.ActiveFor = time.Nanosecond // a file that is not live is read only after events
 			r.append(r.path("-p", idA+".jsonl"), reply(1, 100))
 			r.append(r.path("-p", nested), reply(1, 100))
 			if c.before != nil {
@@ -75,7 +75,7 @@ func TestEventsAlone(t *testing.T) {
 	}
 }
 
-// TestRegistryDenied: a registry that may be read again is.
+// TestRegistryDenied tests that a registry is read again when it is readable again.
 func TestRegistryDenied(t *testing.T) {
 	t.Parallel()
 	if !alone(t, 1) {

@@ -33,11 +33,11 @@ type rig struct {
 	whole  map[string]int // whole readings
 	caught bool
 	log    logged
-	level  slog.Level // of what is kept
+	level  slog.Level // of the records kept
 	format *transcript.Format
 }
 
-// logged keeps what is logged.
+// logged keeps log records.
 type logged struct {
 	mu   sync.Mutex
 	text bytes.Buffer
@@ -78,7 +78,7 @@ func (r *rig) start() {
 	r.until("caught up", func() bool { return r.caught })
 }
 
-// launch starts the follower and receives nothing yet.
+// launch starts the follower without receiving changes.
 func (r *rig) launch() {
 	ctx, cancel := context.WithCancel(r.t.Context())
 	r.cancel = cancel
@@ -103,7 +103,7 @@ func (r *rig) launch() {
 	}()
 }
 
-// stop ends the follower; what it still sends is lost, as in a kill.
+// stop ends the follower; changes that it still sends are lost, as in a kill.
 func (r *rig) stop() {
 	r.cancel()
 	for {
@@ -115,13 +115,12 @@ func (r *rig) stop() {
 	}
 }
 
-// patience is how long an event may take: under the race detector and beside
-// other work a sweep over many files takes a minute. A test that passes never
-// waits so long.
+// patience bounds the wait for an event: with the race detector and other load a sweep over
+// many files takes a minute. A test that passes never waits so long.
 const patience = 2 * time.Minute
 
-// until takes changes until what holds; it fails after far more time than two
-// seconds, since machines are busy.
+// until receives changes until the condition holds; it fails after far more than two seconds,
+// since machines are busy.
 func (r *rig) until(what string, holds func() bool) {
 	r.t.Helper()
 	timeout := time.After(patience)
@@ -130,12 +129,12 @@ func (r *rig) until(what string, holds func() bool) {
 		case c := <-r.out:
 			r.take(c)
 		case <-timeout:
-			r.t.Fatalf("waited in vain: %s", what)
+			r.t.Fatalf("timeout waiting for: %s", what)
 		}
 	}
 }
 
-// hold waits until the files have so many lines.
+// hold waits until the files have this number of lines.
 func (r *rig) hold(what string, lines map[string]int64) {
 	r.t.Helper()
 	r.until(what, func() bool {
@@ -171,7 +170,7 @@ func (r *rig) registered(
 	}
 }
 
-// idle takes changes for a while in which nothing is expected.
+// idle receives changes for a time without expected changes.
 func (r *rig) idle(d time.Duration) {
 	end := time.After(d)
 	for {
@@ -209,7 +208,7 @@ func (r *rig) path(elem ...string) string {
 	return filepath.Join(append([]string{r.root}, elem...)...)
 }
 
-// numbered is the path of one of many transcripts.
+// numbered returns the path of one of many transcripts.
 func (r *rig) numbered(n int) string {
 	return r.path("-p", fmt.Sprintf("%08d-0000-4000-8000-000000000000.jsonl", n))
 }
@@ -227,7 +226,7 @@ func (r *rig) write(path, text string, flag int) {
 
 func (r *rig) append(path, text string) { r.t.Helper(); r.write(path, text, os.O_APPEND) }
 
-// speaks has the rig follow the transcripts of another client.
+// speaks makes the rig follow the transcripts of another client.
 func (r *rig) speaks(format *transcript.Format) {
 	r.format, r.o.Roots = format, []Root{{r.root, format}}
 }
@@ -237,7 +236,7 @@ func isTranscript(format *transcript.Format, path string) bool {
 	return ok
 }
 
-// truth folds a file as it is now; ok is false for one that cannot be read, or not be unpacked.
+// truth folds a file's present content; ok is false if it cannot be read or unpacked.
 func truth(format *transcript.Format, path string) (session transcript.Session, ok bool) {
 	b, err := textOf(format, path)
 	if err != nil {
@@ -257,7 +256,7 @@ func truth(format *transcript.Format, path string) (session transcript.Session, 
 	}
 }
 
-// textOf is what a file holds, unpacked.
+// textOf returns the content of a file, unpacked.
 func textOf(format *transcript.Format, path string) ([]byte, error) {
 	b, err := os.ReadFile(path)
 	if err != nil || format.Content == nil {
@@ -270,7 +269,7 @@ func textOf(format *transcript.Format, path string) ([]byte, error) {
 	return io.ReadAll(io.NewSectionReader(text, 0, text.Size()))
 }
 
-// right reports whether all that is known agrees with the files as they are.
+// right reports whether the follower's sessions agree with the files.
 func (r *rig) right() bool { return r.wrong() == "" }
 
 func (r *rig) wrong() string {
@@ -279,7 +278,7 @@ func (r *rig) wrong() string {
 	err := filepath.WalkDir(r.root, func(path string, d os.DirEntry, err error) error {
 		if err == nil && d.Type().IsRegular() && isTranscript(r.format, path) {
 			s, ok := truth(r.format, path)
-			if want[path] = s; !ok { // whatever was last read of it counts on
+			if want[path] = s; !ok { // its last session still counts
 				delete(want, path)
 				broken[path] = true
 			}

@@ -11,9 +11,9 @@ import (
 	"sm/transcript/codex"
 )
 
-// TestFormats: roots of two clients are followed side by side, each by its own format; a
-// compressed file is read once, and again when it has changed; a lock that is taken again
-// is a running client again.
+// TestFormats tests that roots of two clients are followed together, each by its format, that
+// a compressed file is read once, and again when it has changed, and that a lock that is
+// taken again is a running client again.
 func TestFormats(t *testing.T) {
 	modes(t, func(t *testing.T, r *rig) {
 		var held atomic.Bool
@@ -53,7 +53,7 @@ func TestFormats(t *testing.T) {
 			}
 		}
 		if _, there := r.files[foreign]; there {
-			t.Error("a file that the other client's format does not know is followed")
+			t.Error("a file of another format is followed")
 		}
 		registered := func(n int) {
 			t.Helper()

@@ -16,9 +16,8 @@ import (
 	"sm/transcript/claude"
 )
 
-// TestOverflow guards against the loss of events: more writes than the kernel keeps
-// while the loop is held up, alternating between files so that none is merged with
-// the one before.
+// TestOverflow tests the loss of events: more writes than the kernel keeps while the loop is
+// blocked, alternating between files so that none is merged with the previous one.
 func TestOverflow(t *testing.T) {
 	t.Parallel()
 	b, err := os.ReadFile("/proc/sys/fs/inotify/max_queued_events")
@@ -38,8 +37,7 @@ func TestOverflow(t *testing.T) {
 		r.append(path, reply(i, 100))
 	}
 	r.launch()
-	// After the files the loop has to say that it has caught up, and waits until
-	// somebody listens.
+	// After the files the loop reports that it has caught up, and waits for a receiver.
 	for range paths {
 		r.take(<-r.out)
 	}
@@ -50,7 +48,7 @@ func TestOverflow(t *testing.T) {
 		}
 		defer files[i].Close()
 	}
-	writes := (limit*5/4 + 4096) / 2 * 2 // with what our side reads ahead
+	writes := (limit*5/4 + 4096) / 2 * 2 // with those that the watcher reads ahead
 	for n := range writes {
 		if _, err := files[n%2].WriteString(reply(10+n, 100)); err != nil {
 			t.Fatal(err)
@@ -75,12 +73,12 @@ func TestOverflow(t *testing.T) {
 		t.Logf(
 			"the queue did not overflow this time:\n%s",
 			log,
-		) // the kernel merges what it can
+		) // the kernel merges equal events
 	}
 }
 
-// TestInotifyLimits guards that all goes on, only slower, and is said once, where the
-// user's watches or instances are used up, at the start or by then.
+// TestInotifyLimits tests that the follower continues, only slower, with one log message, if
+// the user's watches or instances are used up, at the start or later.
 func TestInotifyLimits(t *testing.T) {
 	for _, tt := range []struct {
 		name, limit string
@@ -91,7 +89,7 @@ func TestInotifyLimits(t *testing.T) {
 		{"two_watches", "watches", 2, "cannot watch all folders"},
 		{"five_watches", "watches", 5, "cannot watch all folders"},
 		{"no_instance", "instances", 0, "no inotify"},
-		{"one_instance", "instances", 1, ""}, // ours; nxadm/tail has to poll
+		{"one_instance", "instances", 1, ""}, // the follower's; nxadm/tail has to poll
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
@@ -119,7 +117,7 @@ func TestInotifyLimits(t *testing.T) {
 				t.Skip(err)
 			}
 			r := newRig(t)
-			r.o.Rescan = 0 // as in use: the search of all folders must not be what finds new ones
+			r.o.Rescan = 0 // the default: the search of all folders must not find the new ones
 			r.o.Check = 0
 			for i, project := range []string{"-p", "-q", "-r"} {
 				r.append(r.path(project, idA[:35]+fmt.Sprint(i)+".jsonl"), reply(i, 100))
@@ -150,8 +148,8 @@ func TestInotifyLimits(t *testing.T) {
 	}
 }
 
-// TestNothingLeft guards that all goroutines of a run have ended when Run returns,
-// whatever was going on. It is not parallel: the others have not begun.
+// TestNothingLeft tests that all goroutines of a run have ended when Run returns, whatever
+// was in progress. It is not parallel, as the other tests have not started yet.
 func TestNothingLeft(t *testing.T) {
 	for _, poll := range []bool{false, true} {
 		before := goleak.IgnoreCurrent()
@@ -170,7 +168,7 @@ func TestNothingLeft(t *testing.T) {
 		r.settle("appends")
 		r.write(paths[0], reply(1, 1), os.O_TRUNC)
 		noErrors(t, os.Remove(paths[1]))
-		for i := range 10 { // on the way when it ends
+		for i := range 10 { // pending when it ends
 			r.append(paths[2+i%4], reply(200+i, 100))
 		}
 		r.stop()
@@ -178,7 +176,8 @@ func TestNothingLeft(t *testing.T) {
 	}
 }
 
-// A run that ends without a receiver, or before it has begun, leaves nothing either.
+// TestEndsUnheard tests that a run that ends without a receiver, or before it has started,
+// leaves no goroutines either.
 func TestEndsUnheard(t *testing.T) {
 	before := goleak.IgnoreCurrent()
 	r := newRig(t)

@@ -12,7 +12,8 @@ import (
 	"sm/transcript/claude"
 )
 
-// TestNoLineIsKept: neither a live file nor a worker keeps the memory of the last line.
+// TestNoLineIsKept tests that neither a live file nor a worker keeps the memory of the last
+// line.
 func TestNoLineIsKept(t *testing.T) {
 	line := fmt.Appendf(nil, `{"type":"assistant","uuid":"u","cwd":"/w","message":{"id":"m","model":"x","usage":{"input_tokens":7},`+
 		`"content":[{"type":"tool_use","id":"t","name":"Read","input":{"file_path":"/a"}}]},"pad":%q}`, strings.Repeat(
@@ -26,7 +27,7 @@ func TestNoLineIsKept(t *testing.T) {
 		live.add(b, int64(len(b)))
 		b = nil
 		if runtime.GC(); first.Value() != nil {
-			t.Error("it is kept")
+			t.Error("the line is kept")
 		}
 		runtime.KeepAlive(&live)
 	})
@@ -38,10 +39,10 @@ func TestNoLineIsKept(t *testing.T) {
 		}
 		changes := p.read(transcript.Cursor{}, false)
 		if len(changes) != 1 || first == (weak.Pointer[byte]{}) {
-			t.Fatal("it is not read")
+			t.Fatal("the line is not read")
 		}
 		if runtime.GC(); first.Value() != nil {
-			t.Error("it is kept")
+			t.Error("the line is kept")
 		}
 		runtime.KeepAlive(p)
 	})

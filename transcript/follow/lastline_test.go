@@ -10,8 +10,8 @@ import (
 	"sm/transcript/claude"
 )
 
-// TestLastLineChanges: an unfinished last line of a live file is read as it is, also when its
-// bytes come after its size, or when it is replaced by a shorter one.
+// TestLastLineChanges tests that an unfinished last line of a live file is read correctly,
+// also when its bytes arrive after its size, or when it is replaced by a shorter one.
 func TestLastLineChanges(t *testing.T) {
 	first := reply(1, 100)
 	second := reply(2, 200)
@@ -35,7 +35,7 @@ func TestLastLineChanges(t *testing.T) {
 				return reread
 			}
 			if look() || look() {
-				t.Fatal("it is to be read anew before it has changed")
+				t.Fatal("marked for reading again before a change")
 			}
 			noErrors(t, os.WriteFile(p.path, []byte(first+tt.after), 0o600))
 			later := time.Now().Add(time.Millisecond)

@@ -10,8 +10,8 @@ import (
 	"sm/transcript/claude"
 )
 
-// TestElsewhere: only what is laid out as clients do it, and is this user's own, may be
-// followed because a client has named it.
+// TestElsewhere tests that a folder named by a client may be followed only if it has the
+// layout of a client and belongs to this user.
 func TestElsewhere(t *testing.T) {
 	dir, err := filepath.EvalSymlinks(t.TempDir())
 	noErrors(t, err)
@@ -91,8 +91,8 @@ func TestElsewhere(t *testing.T) {
 	}
 }
 
-// TestLearn: a folder that is learnt is followed like those configured, from then on and
-// after a restart, but for links and for what is called as no project is.
+// TestLearn tests that an added folder is followed like configured ones, from then on and
+// after a restart, except for links and for folders that are not named like projects.
 func TestLearn(t *testing.T) {
 	modes(t, func(t *testing.T, r *rig) {
 		other := filepath.Join(filepath.Dir(r.root), "elsewhere", "projects")

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// reads counts what is read of a file.
+// reads counts the bytes read of a file.
 type reads struct {
 	*bytes.Reader
 	bytes int
@@ -19,9 +19,8 @@ func (r *reads) ReadAt(b []byte, at int64) (int, error) {
 	return n, err
 }
 
-// TestLinesOfAnyLength: each line comes once, whole, with its offset, between
-// any others, and a larger buffer serves all lines that fit into it with one
-// read.
+// TestLinesOfAnyLength tests that each line is returned once, complete, with its offset,
+// among any others, and that a larger buffer reads all lines that fit into it with one read.
 func TestLinesOfAnyLength(t *testing.T) {
 	sizes := []int{
 		0,
@@ -60,7 +59,7 @@ func TestLinesOfAnyLength(t *testing.T) {
 			nil,
 			&wide,
 			&wide,
-		} { // the buffer is used again for another file
+		} { // the buffer is reused for another file
 			file := &reads{Reader: bytes.NewReader(text)}
 			l := lines{
 				marks: &marks{},

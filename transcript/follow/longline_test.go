@@ -17,14 +17,14 @@ import (
 	"sm/transcript/claude"
 )
 
-// The promise is 100 MB for a line of 50. Where the text of a line has to be
-// decoded, as a prompt's with escapes, that is one more copy.
+// The limit is 100 MB for a line of 50. If the text of a line has to be decoded, as a
+// prompt's with escapes, that is one more copy.
 const (
 	longBytes = 50 << 20
 	longMost  = 100 << 20
 )
 
-// longLine writes a file that holds one line of longBytes.
+// longLine writes a file with one line of longBytes.
 func longLine(t *testing.T, before, after string) string {
 	path := filepath.Join(t.TempDir(), "line")
 	file, err := os.Create(path)
@@ -45,8 +45,8 @@ func longLine(t *testing.T, before, after string) string {
 	return path
 }
 
-// copyTo appends a file to another within the kernel: the writer is to need no
-// memory of the process that is measured.
+// copyTo appends a file to another within the kernel: the writer must not need memory of the
+// measured process.
 func copyTo(t *testing.T, from, to string) {
 	src, err := os.Open(from)
 	noErrors(t, err)
@@ -108,8 +108,8 @@ func status(t *testing.T, name string) int64 {
 	return kb << 10
 }
 
-// TestLongLine guards the promise that a line of 50 MB costs no more than twice its
-// size at any time, wherever it turns up, and delays no other session.
+// TestLongLine tests that a line of 50 MB needs at most twice its size at any time, in any
+// place, and delays no other session.
 func TestLongLine(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes long; the run without the race detector has it")
@@ -140,7 +140,7 @@ func TestLongLine(t *testing.T) {
 				if !alone(
 					t,
 					8,
-				) { // a tail that is quicker than the loop has taken the line before it is reported to end: one time in eight
+				) { // in one of eight runs a tail reads the line before the loop ends it
 					return
 				}
 				line := longLine(t, kind.before, kind.after)
@@ -171,7 +171,7 @@ func TestLongLine(t *testing.T) {
 					m.start()
 					m.settle("before")
 					if where == "live" {
-						m.idle(startGrace + 100*time.Millisecond) // tails are no longer looked after at each write
+						m.idle(startGrace + 100*time.Millisecond) // tails are no longer checked at each write
 					}
 					m.begin()
 					copyTo(t, line, long)
@@ -182,7 +182,7 @@ func TestLongLine(t *testing.T) {
 	}
 }
 
-// measured is a rig whose memory is watched, with another file that grows.
+// measured is a rig with a memory limit, and another file that grows.
 type measured struct {
 	*rig
 	other  string
@@ -196,7 +196,7 @@ func newMeasured(t *testing.T) *measured {
 	return m
 }
 
-// begin forgets the peak so far.
+// begin resets the peak.
 func (m *measured) begin() {
 	debug.FreeOSMemory()
 	if err := os.WriteFile("/proc/self/clear_refs", []byte("5"), 0); err != nil {
@@ -205,8 +205,8 @@ func (m *measured) begin() {
 	m.before = status(m.t, "VmRSS")
 }
 
-// watch appends to the other file until the long line has been read, and then
-// compares the peak.
+// watch appends to the other file until the long line has been read, and then compares the
+// peak.
 func (m *measured) watch(long string, want, most int64) {
 	var worst time.Duration
 	n := 2
@@ -240,8 +240,8 @@ func (m *measured) watch(long string, want, most int64) {
 	}
 }
 
-// A line that no memory should be spent on is bad and nothing more; what follows it
-// is read.
+// TestLongestLine tests that a line beyond the limit counts as bad, and that the lines after
+// it are read.
 func TestLongestLine(t *testing.T) {
 	p := newReader(t, claude.Format(), idA+".jsonl", nil)
 	at := func(offset int64, text string) {
@@ -253,7 +253,7 @@ func TestLongestLine(t *testing.T) {
 		}
 		noErrors(t, err)
 	}
-	const hole = longest + 1<<20 // takes no place on the disk
+	const hole = longest + 1<<20 // takes no space on the disk
 	first := reply(1, 100)
 	at(0, first+`{"type":"user","message":{"content":"`)
 	end := int64(len(first)) + hole
@@ -274,7 +274,8 @@ func TestLongestLine(t *testing.T) {
 		a.Cursor.Offset != whole {
 		t.Errorf("%+v", s)
 	}
-	// The cursor fits the file: nothing new is nothing, and one line is one.
+	// The cursor fits the file: without new lines there are no changes, and with one line
+	// there is one.
 	if again := p.read(a.Cursor, true); len(again) != 0 {
 		t.Errorf("read again: %+v", again)
 	}

@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// TestWrittenWithoutTail: lines of a file without a tail are read when inotify
-// reports them, and wait for no check.
+// TestWrittenWithoutTail tests that lines of a file without a tail are read when inotify
+// reports them, without waiting for a check.
 func TestWrittenWithoutTail(t *testing.T) {
 	r := newRig(t)
 	r.o.Tails = 1

@@ -13,14 +13,14 @@ import (
 	"go.uber.org/goleak"
 )
 
-// nxadm/tail keeps one tracker, with its inotify instance, for the whole process.
+// tracker returns the goroutines of nxadm/tail, which keeps one tracker, with its inotify
+// instance, for the whole process.
 func tracker() []goleak.Option {
 	return []goleak.Option{
 		goleak.IgnoreAnyFunction("github.com/nxadm/tail/watch.(*InotifyTracker).run"),
 		goleak.IgnoreAnyFunction("github.com/fsnotify/fsnotify.(*inotify).readEvents"),
-		// A tail that gave up, as those of the tests of denied files do, can
-		// leave that tracker waiting for good, and with it each goroutine that
-		// asks it to watch or to leave a file.
+		// A tail that gave up, as in tests of unreadable files, can leave that tracker
+		// blocked, and each goroutine that adds or removes a watch there.
 		goleak.IgnoreAnyFunction("github.com/nxadm/tail/watch.watch"),
 		goleak.IgnoreAnyFunction("github.com/nxadm/tail/watch.remove"),
 	}
@@ -49,9 +49,9 @@ func racing() bool {
 // childVariable is set in a process that a test has started to run it alone.
 const childVariable = "FOLLOW_TEST_CHILD"
 
-// alone runs the calling test again in a process of its own, for what is measured
-// or changed for a process as a whole. It reports true in that process. One of the
-// tries has to succeed: more than one is for what depends on the machine's load.
+// alone runs the calling test again in a separate process, if it measures or changes the
+// whole process. It returns true in that process. One of the attempts has to succeed: several
+// are for tests that depend on the machine's load.
 func alone(t *testing.T, tries int, attr ...func(*exec.Cmd)) bool {
 	t.Helper()
 	if os.Getenv(childVariable) != "" {
@@ -86,7 +86,7 @@ func alone(t *testing.T, tries int, attr ...func(*exec.Cmd)) bool {
 	return false
 }
 
-// noErrors fails the test by the errors that there are.
+// noErrors fails the test if there are errors.
 func noErrors(t testing.TB, errs ...error) {
 	t.Helper()
 	if err := errors.Join(errs...); err != nil {

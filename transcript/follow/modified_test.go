@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// Lines of a tail bring no time of the file. Without it the stored cursor is
-// not that of the file, and each start opens all files that were ever tailed.
+// TestModified tests that the stored cursor has the file's modification time, which lines of
+// a tail do not have. Without it each start would open all files that were ever tailed.
 func TestModified(t *testing.T) {
 	modes(t, func(t *testing.T, r *rig) {
 		a := r.path("-p", idA+".jsonl")

@@ -6,9 +6,9 @@ import (
 	"testing"
 )
 
-// TestMovedAndRemoved guards against a lock inside fsnotify: when a watched folder is
-// moved and then removed, it reports an error while it holds what adding a watch
-// waits for. A loop that is the one to receive that error hangs for good.
+// TestMovedAndRemoved tests a deadlock in fsnotify: when a watched folder is moved and then
+// removed, it reports an error while it holds a lock that adding a watch waits for. A loop
+// that also receives that error would hang.
 func TestMovedAndRemoved(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
@@ -24,7 +24,7 @@ func TestMovedAndRemoved(t *testing.T) {
 		r.append(
 			r.path(fmt.Sprint("-q", folders-1), idB+".jsonl"),
 			reply(1, 100),
-		) // all are watched when this is known
+		) // all are watched when this file is found
 		r.settle("new folders")
 		for i := range folders {
 			r.must(os.Rename(r.path(fmt.Sprint("-q", i)), r.path("moved")))

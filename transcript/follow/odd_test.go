@@ -14,7 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// oddities makes, in a folder, what is called like a transcript and is none. It
+// oddities creates, in a folder, files that are named like transcripts and are none. It
 // returns their names; each has to be logged once.
 func oddities(t *testing.T, dir string) (names []string) {
 	t.Helper()
@@ -59,8 +59,8 @@ func oddities(t *testing.T, dir string) (names []string) {
 	return names
 }
 
-// strange are names of regular files that a terminal must not see, and others
-// that have broken programs.
+// strange returns names of regular files that must not reach a terminal, and others that have
+// broken programs.
 func strange() []string {
 	return []string{
 		"esc\x1b]0;x\x07.jsonl",
@@ -74,7 +74,7 @@ func strange() []string {
 	}
 }
 
-// logOnce wants one line for each name, no folders in it, and no control characters.
+// logOnce checks for one line for each name, without folders, and without control characters.
 func (r *rig) logOnce(names []string) {
 	r.t.Helper()
 	want := map[string]int{}
@@ -110,8 +110,8 @@ func unquote(s string) (string, error) {
 	return out, err
 }
 
-// TestOddFiles: a reader neither blocks on, nor reads, nor follows files that are not
-// regular, reports them once, and goes on with the rest.
+// TestOddFiles tests that a reader neither blocks on, nor reads, nor follows files that are
+// not regular, reports them once, and continues with the rest.
 func TestOddFiles(t *testing.T) {
 	modes(t, func(t *testing.T, r *rig) {
 		r.o.Rescan = 100 * time.Millisecond
@@ -141,7 +141,7 @@ func TestOddFiles(t *testing.T) {
 			r.settle("appends to the rest")
 			r.idle(150 * time.Millisecond) // they are found again
 		}
-		// The names of both folders are the same, so each is there twice.
+		// The names of both folders are the same, so each is listed twice.
 		lines := r.log.lines()
 		if len(lines) != len(names)+len(later) {
 			t.Errorf(
@@ -161,8 +161,8 @@ func TestOddFiles(t *testing.T) {
 	})
 }
 
-// A project's folder may be a link, but none is searched twice, and links deeper
-// down are left alone.
+// TestLinkedFolders tests that a project's folder may be a link, that none is searched twice,
+// and that links further down are ignored.
 func TestLinkedFolders(t *testing.T) {
 	modes(t, func(t *testing.T, r *rig) {
 		elsewhere := t.TempDir()

@@ -16,7 +16,8 @@ import (
 	"sm/transcript"
 )
 
-// restart is what a file read up to a line's end, and then completed, has to give.
+// restart is the expected result of a file that is read up to a line's end, and then
+// completed.
 type restart struct {
 	end      int // of the line, in the file
 	sessions [2]transcript.Session
@@ -29,7 +30,7 @@ type restart struct {
 // restarts folds text once for each of its line ends.
 func restarts(format *transcript.Format, text []byte) []restart {
 	lines := bytes.SplitAfter(text, []byte{'\n'})
-	lines = lines[:len(lines)-1] // what follows the last newline
+	lines = lines[:len(lines)-1] // the part after the last newline
 	all := make([]restart, 0, len(lines)+1)
 	for first, end := 0, 0; first <= len(lines); first++ {
 		f := format.NewFold(transcript.File{Name: idA})
@@ -63,7 +64,7 @@ func restarts(format *transcript.Format, text []byte) []restart {
 	return all
 }
 
-// TestStories: two runs together yield the records of one, none twice and none less.
+// TestStories tests that two runs together yield the records of one, each once.
 func TestStories(t *testing.T) {
 	for _, tt := range stories(t) {
 		t.Run(tt.name, func(t *testing.T) {
@@ -110,9 +111,8 @@ func TestStories(t *testing.T) {
 	}
 }
 
-// TestEveryOffset guards the promise that a restart repeats nothing and loses
-// nothing, wherever the file was cut off when it was read last: one run reads the
-// file up to each byte, the next one the completed file.
+// TestEveryOffset tests that a restart repeats and loses nothing, wherever the file ended at
+// the last reading: one run reads the file up to each byte, the next one the completed file.
 func TestEveryOffset(t *testing.T) {
 	t.Parallel()
 	for _, tt := range stories(t) {
@@ -152,7 +152,7 @@ func everyOffset(
 	}
 }
 
-// reader is what a worker reads with, without a loop, and one file.
+// reader is a worker's reader, without a loop, and one file.
 type reader struct {
 	t      *testing.T
 	f      *fileReader
@@ -173,20 +173,20 @@ func newReader(t *testing.T, format *transcript.Format, name string, text []byte
 	o := Options{Logger: slog.New(slog.DiscardHandler)}
 	o.defaults()
 	p.f = &fileReader{Options: o, out: p.out}
-	p.w = &workspace{buf: make([]byte, 4096)} // lines longer than that are long ones
+	p.w = &workspace{buf: make([]byte, 4096)} // longer lines count as long
 	p.format = format
 	noErrors(t, os.WriteFile(p.path, text, 0o600))
 	return p
 }
 
-// read has the worker read the file and returns what it sends.
+// read makes the worker read the file and returns its changes.
 func (p *reader) read(from transcript.Cursor, known bool) []transcript.Change {
 	changes, _, err := p.try(from, known)
 	noErrors(p.t, err)
 	return changes
 }
 
-// try is read, where the file may be refused.
+// try is read for files that may be refused.
 func (p *reader) try(
 	from transcript.Cursor,
 	known bool,
@@ -205,8 +205,8 @@ func (p *reader) try(
 	return changes, r.cursor, r.err
 }
 
-// restart cuts the file at byte k, reads it, completes it, and reads on. It says
-// what was wrong.
+// restart cuts the file at byte k, reads it, completes it, and continues. It returns the
+// difference to the expected result.
 func (p *reader) restart(k int, want *restart) string {
 	must := func(err error) {
 		noErrors(p.t, err)
@@ -247,7 +247,7 @@ func (p *reader) restart(k int, want *restart) string {
 	var got restart
 	for _, c := range second {
 		if c.Whole || c.Gone || c.From != "" {
-			return fmt.Sprintf("read anew: %+v", c)
+			return fmt.Sprintf("read again: %+v", c)
 		}
 		got.sessions[1] = c.Session
 		got.messages[1] = append(got.messages[1], c.Messages...)

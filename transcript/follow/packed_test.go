@@ -20,8 +20,8 @@ import (
 	"sm/transcript/codex"
 )
 
-// TestPackedInPlace: a compressed transcript that is seen before its first
-// bytes are there is read once they are, whatever its name.
+// TestPackedInPlace tests that a compressed transcript that is found before its first bytes
+// are written is read once they are, under any name.
 func TestPackedInPlace(t *testing.T) {
 	modes(t, func(t *testing.T, r *rig) {
 		r.speaks(codex.Format(nil))
@@ -44,12 +44,12 @@ func TestPackedInPlace(t *testing.T) {
 	})
 }
 
-// TestEveryOffsetOfPacked: a compressed transcript that ends anywhere is either
-// refused or holds nothing, and once it is complete all of it is counted once.
+// TestEveryOffsetOfPacked tests that a compressed transcript that ends anywhere is either
+// refused or has no lines, and that all of it is counted once when it is complete.
 func TestEveryOffsetOfPacked(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {
-		t.Skip("one goroutine: the race detector finds nothing in it, and takes ten times as long")
+		t.Skip("uses one goroutine, and is ten times as slow with the race detector")
 	}
 	plain := thread(t, "plain")
 	format := codex.Format(nil)
@@ -85,7 +85,7 @@ func TestEveryOffsetOfPacked(t *testing.T) {
 	}
 }
 
-// foldedWhole is the end of a transcript, and all of its messages.
+// foldedWhole returns the end of a transcript, and all of its messages.
 func foldedWhole(
 	format *transcript.Format,
 	text []byte,
@@ -94,7 +94,8 @@ func foldedWhole(
 	return all[0].sessions[1], all[0].messages[1]
 }
 
-// TestDamagedOnce: a file that cannot be unpacked is tried again only when it has changed.
+// TestDamagedOnce tests that a file that cannot be unpacked is tried again only when it has
+// changed.
 func TestDamagedOnce(t *testing.T) {
 	t.Parallel()
 	modes(t, func(t *testing.T, r *rig) {
@@ -121,8 +122,8 @@ func TestDamagedOnce(t *testing.T) {
 	})
 }
 
-// TestLargePacked: the memory for a compressed transcript depends on its longest line, not
-// on its length.
+// TestLargePacked tests that the memory for a compressed transcript depends on its longest
+// line, not on its length.
 func TestLargePacked(t *testing.T) {
 	if testing.Short() {
 		t.Skip("unpacks 300 MiB")

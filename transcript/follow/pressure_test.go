@@ -8,9 +8,9 @@ import (
 	"time"
 )
 
-// TestPressure: of many files that were written lately no more than Live are live, those
-// written last, and no more than Tails of them hold a descriptor. All of them are read to
-// their end, at once or parked, and soon again when they grow.
+// TestPressure tests that of many recently written files at most Live are live, those written
+// last, and at most Tails of them have a descriptor. All of them are read to their end, at
+// once or parked, and soon again when they grow.
 func TestPressure(t *testing.T) {
 	t.Parallel()
 	for _, noInotify := range []bool{false, true} {
@@ -47,8 +47,8 @@ func TestPressure(t *testing.T) {
 	}
 }
 
-// TestPressureDescriptors: the descriptors of transcripts that a follower holds are those
-// of its tails, and that of no more than one look for each.
+// TestPressureDescriptors tests that the descriptors of transcripts that a follower holds are
+// those of its tails, and at most one for each look.
 func TestPressureDescriptors(t *testing.T) {
 	if !alone(t, 1) {
 		return
@@ -61,7 +61,7 @@ func TestPressureDescriptors(t *testing.T) {
 	}
 	r.start()
 	r.settle("at the start")
-	for n := range 100 { // a file that has a tail has been opened when this was read
+	for n := range 100 { // a file with a tail was opened before this was read
 		r.append(r.numbered(n), reply(2, 200))
 	}
 	r.settle("all have grown")
@@ -82,7 +82,7 @@ func TestPressureDescriptors(t *testing.T) {
 	}
 	tick := time.NewTicker(20 * time.Millisecond)
 	defer tick.Stop()
-	for end := time.After(patience); held() != 5; { // a look may hold one for a moment
+	for end := time.After(patience); held() != 5; { // a look may hold one briefly
 		select {
 		case <-tick.C:
 		case c := <-r.out:

@@ -19,12 +19,12 @@ import (
 	"sm/transcript/codex"
 )
 
-// sequences is how many random sequences of file events are tried for each client.
+// sequences is the number of random sequences of file events for each client.
 const sequences = 2000
 
-// TestRandomSequences does to transcripts what clients, people and machines do to
-// them, in random order, and wants the sums to equal a full re-reading in the end.
-// Half of the sequences run without inotify, half with one tail at most.
+// TestRandomSequences changes transcripts as clients, people and machines do, in random
+// order, and checks that the sums equal a full reading at the end. Half of the sequences run
+// without inotify, half with at most one tail.
 func TestRandomSequences(t *testing.T) {
 	t.Parallel()
 	for _, format := range []*transcript.Format{claude.Format(), codex.Format(nil)} {
@@ -49,9 +49,9 @@ func randomSequences(t *testing.T, format *transcript.Format) {
 			r.o.NoInotify = i%2 == 1
 			r.o.Check = 10 * time.Millisecond
 			r.o.Workers = 2
-			r.o.Rescan = 24 * time.Hour // if inotify serves, only its events count
+			r.o.Rescan = 24 * time.Hour // with inotify, only its events count
 			if i >= parallel/2 {
-				r.o.Tails = 1 // the lookers read most
+				r.o.Tails = 1 // the lookers read most files
 			}
 			if i%4 > 1 {
 				r.o.ActiveFor = 60 * time.Millisecond
@@ -98,7 +98,7 @@ type mischief struct {
 func (m *mischief) run() {
 	for range 2 + m.rand.IntN(9) {
 		m.step()
-		for m.rand.IntN(3) == 0 { // let the follower see some of it
+		for m.rand.IntN(3) == 0 { // let the follower read part of it
 			select {
 			case c := <-m.out:
 				m.take(c)
@@ -122,7 +122,7 @@ func (m *mischief) codex() bool { return m.format.Client == codex.Client }
 // packedEnd is the end of the name of a compressed transcript.
 const packedEnd = ".zst"
 
-// pack compresses a text, as Codex does with transcripts that it has not written for long.
+// pack compresses a text, as Codex does with transcripts that have not been written for long.
 func pack(t *testing.T, text string) string {
 	t.Helper()
 	z, err := zstd.NewWriter(nil, zstd.WithEncoderConcurrency(1))
@@ -130,7 +130,7 @@ func pack(t *testing.T, text string) string {
 	return string(z.EncodeAll([]byte(text), nil))
 }
 
-// textFor is some lines, as a file of that name has them.
+// textFor returns some lines for a file of that name.
 func (m *mischief) textFor(path string) string {
 	if strings.HasSuffix(path, packedEnd) {
 		return pack(m.t, m.text())
@@ -161,7 +161,7 @@ func (m *mischief) unpacked(path string) {
 	m.must(os.Remove(path))
 }
 
-// renameOver puts a file in place whole.
+// renameOver replaces a file by renaming.
 func (m *mischief) renameOver(path, text string) {
 	tmp := m.path("tmp")
 	m.write(tmp, text, os.O_TRUNC)
@@ -169,7 +169,7 @@ func (m *mischief) renameOver(path, text string) {
 	m.must(os.Rename(tmp, path))
 }
 
-// pick is one of few paths, so that events meet.
+// pick returns one of few paths, so that events coincide.
 func (m *mischief) pick() string {
 	if m.codex() {
 		name := "rollout-2026-11-20T08-00-00-" + []string{
@@ -193,7 +193,7 @@ func (m *mischief) pick() string {
 	return filepath.Join(project, id+".jsonl")
 }
 
-// text is some lines; now and then a compaction, a bad line, a long one.
+// text returns some lines; sometimes a compaction, a bad line, a long one.
 func (m *mischief) text() string {
 	var b strings.Builder
 	for range 1 + m.rand.IntN(4) {

@@ -14,9 +14,8 @@ import (
 	"sm/transcript/transcripttest"
 )
 
-// TestRecords: what Once hands over record for record is what it would list,
-// and the /clear that a session began with; the changes are the same but for
-// the lists.
+// TestRecords tests that Once passes each record that it would list, and the /clear that a
+// session began with, and that the changes are the same except for the lists.
 func TestRecords(t *testing.T) {
 	dir := t.TempDir()
 	if _, err := transcripttest.Generate(dir, transcripttest.Options{
@@ -52,7 +51,7 @@ func TestRecords(t *testing.T) {
 			defer mu.Unlock()
 			if e.Kind == transcript.KindAside && !e.Rewound {
 				if clears++; e.Text != "/clear" {
-					t.Errorf("of no meaning, but handed over: %q", e.Text)
+					t.Errorf("got a record without a meaning: %q", e.Text)
 				}
 				return
 			}
@@ -62,10 +61,10 @@ func TestRecords(t *testing.T) {
 	want := once(Options{Entries: true})
 	for name, c := range want {
 		if d := cmp.Diff(c.Entries, reported[name]); d != "" {
-			t.Errorf("%s (-listed +handed over):\n%s", name, d)
+			t.Errorf("%s (-listed +passed):\n%s", name, d)
 		}
 		if n := len(got[name].Entries) + len(got[name].Messages); n > 0 {
-			t.Errorf("%s: %d listed all the same", name, n)
+			t.Errorf("%s: got %d listed, want none", name, n)
 		}
 		c.Entries = nil
 		c.Messages = nil
@@ -74,6 +73,6 @@ func TestRecords(t *testing.T) {
 		}
 	}
 	if clears == 0 || len(reported) < 10 {
-		t.Errorf("%d files, %d clears: this shows little", len(reported), clears)
+		t.Errorf("got %d files, %d clears: too few for this test", len(reported), clears)
 	}
 }

@@ -11,8 +11,8 @@ import (
 	"sm/transcript/claude"
 )
 
-// TestPause: a search of all folders takes at most half a thousandth of the time, unless that would
-// put off the next one for longer than 5 minutes.
+// TestPause tests that a search of all folders takes at most half a thousandth of the time,
+// unless that would delay the next one by more than 5 minutes.
 func TestPause(t *testing.T) {
 	for _, x := range []struct{ rescan, took, want time.Duration }{
 		{30 * time.Second, 15 * time.Millisecond, 30 * time.Second},
@@ -32,8 +32,8 @@ func TestPause(t *testing.T) {
 	}
 }
 
-// TestMissingInNewFolder: a file that was found in a folder before that was watched, and is
-// gone when the folder is searched, is looked after: no event will show it.
+// TestMissingInNewFolder tests that a file that was found before its folder was watched, and
+// is gone when the folder is searched, is checked: no event will show it.
 func TestMissingInNewFolder(t *testing.T) {
 	log := slog.New(slog.DiscardHandler)
 	f := &follower{index: newIndex(newWatcher(true, log), log)}
@@ -43,7 +43,7 @@ func TestMissingInNewFolder(t *testing.T) {
 	noErrors(t, os.Mkdir(filepath.Dir(gone.cursor.Path), 0o700))
 	f.appeared(filepath.Dir(gone.cursor.Path), fact{})
 	if !slices.Contains(f.queue, gone) {
-		t.Error("it is not looked after")
+		t.Error("the file is not checked")
 	}
 }
 

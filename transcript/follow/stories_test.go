@@ -22,8 +22,8 @@ type reported struct {
 	step   int // which offsets are tried
 }
 
-// stories are transcripts with all that a fold remembers from line to line, of the real
-// clients and, for Claude Code, one of all shapes of records that are known.
+// stories are transcripts with everything that a fold keeps from line to line, of the real
+// clients and, for Claude Code, one with all known shapes of records.
 func stories(t *testing.T) (all []reported) {
 	t.Helper()
 	var shapes []byte
@@ -59,13 +59,13 @@ func stories(t *testing.T) (all []reported) {
 	return all
 }
 
-// thread is what the files of a scenario of Codex hold together.
+// thread returns the content of the files of a scenario of Codex.
 func thread(t *testing.T, scenario string) []byte {
 	t.Helper()
 	return read(t, "../codex/testdata/transcripts/"+scenario+"/sessions/*/*/*/*.jsonl")
 }
 
-// read returns what the files of a pattern hold together.
+// read returns the content of the files of a pattern.
 func read(t *testing.T, pattern string) (text []byte) {
 	t.Helper()
 	names, err := filepath.Glob(pattern)

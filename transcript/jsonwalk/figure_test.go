@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// TestFigure: a number is what it is to encoding/json, with all that may stand around it.
+// TestFigure tests that a number is read as by encoding/json, with anything around it.
 func TestFigure(t *testing.T) {
 	t.Parallel()
 	for number, want := range map[string]int64{

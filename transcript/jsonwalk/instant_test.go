@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// TestClock: a clock with the minute of a stamp, or another, agrees with a new one.
+// TestClock tests that a clock with the minute of a stamp, or another, agrees with a new one.
 func TestClock(t *testing.T) {
 	stamp := []byte(`"2026-11-20T08:13:30.067Z"`)
 	text := Text{1, uint32(len(stamp) - 1)}
@@ -19,7 +19,7 @@ func TestClock(t *testing.T) {
 	for i := 1; i < len(stamp)-1; i++ {
 		for v := range 256 {
 			if v == '\\' {
-				continue // the Walker knows what escapes there are
+				continue // the Walker decodes escapes
 			}
 			var c Clock
 			check(&c, stamp)
@@ -30,7 +30,7 @@ func TestClock(t *testing.T) {
 		}
 	}
 	var c Clock
-	// An hour of one digit is read too; then the first 16 bytes end behind the minute's colon.
+	// An hour of one digit is read too; then the first 16 bytes end after the minute's colon.
 	check(&c, []byte(`"2026-11-20T8:13:30.0670Z"`))
 	check(&c, []byte(`"2026-11-20T8:13::30.067Z"`))
 	at := time.Date(2026, 12, 31, 23, 58, 0, 0, time.UTC)

@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// TestQuotesStayFast: what is right must never leave the wide instructions.
+// TestQuotesStayFast tests that valid text never leaves the wide instructions.
 func TestQuotesStayFast(t *testing.T) {
 	if !avx2 {
 		t.Skip("no AVX2")

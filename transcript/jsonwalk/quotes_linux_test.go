@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// TestQuotesAtTheEndOfMemory has nothing behind the text that may be read.
+// TestQuotesAtTheEndOfMemory tests a text with unreadable memory after it.
 func TestQuotesAtTheEndOfMemory(t *testing.T) {
 	page := os.Getpagesize()
 	mem, err := syscall.Mmap(

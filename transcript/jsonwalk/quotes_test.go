@@ -11,14 +11,14 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// ways are those in which quotes are found: with the widest instructions of the
-// machine, with half as wide ones, and with none.
+// ways are the ways to find quotes: with the widest instructions of the machine, with half as
+// wide ones, and with none.
 func ways() map[string]quotes {
 	return map[string]quotes{"wide": {}, "half": {half: true}, "plain": {plain: true}}
 }
 
-// positions lists all that more finds in b. Each string between them must
-// decode as it does by itself.
+// positions lists all positions that more finds in b. Each string between them must decode as
+// it does alone.
 func positions(t *testing.T, b []byte, way quotes) (all []uint32) {
 	t.Helper()
 	x := way
@@ -50,8 +50,8 @@ func positions(t *testing.T, b []byte, way quotes) (all []uint32) {
 	return all
 }
 
-// defined lists the same byte by byte. It ends where the text cannot be JSON any
-// more; behind a backslash outside of strings (loose) the others may go on.
+// defined lists the same positions byte by byte. It ends where the text can no longer be
+// JSON; after a backslash outside of strings (loose) the others may continue.
 func defined(b []byte) (all []uint32, loose bool) {
 	in := false
 	for i := 0; i < len(b); i++ {
@@ -93,7 +93,7 @@ func checkQuotes(t *testing.T, b []byte) {
 	}
 }
 
-// hits are what a string may hold that matters, right or wrong.
+// hits are parts of a string that matter, valid or not.
 var hits = []string{
 	`"`, `\"`, `\\`, `\\"`, `\\\"`, `\/`, `\b`, `\f`, `\n`, `\r`, `\t`, `\u0aF9`, `\u"`, `\u00g0`, `\u00`, `\`, `\x`, `\U`, `\"\"\\\\"`,
 	"\x00", "\x1f", "\n", "\x7f", "\x80", "\xff", "\xa2", "\xdc", strings.Repeat(
@@ -110,7 +110,7 @@ var hits = []string{
 
 func TestQuotesAtEveryPlace(t *testing.T) {
 	if testing.Short() {
-		t.Skip("one goroutine: the race detector finds nothing in it, and takes ten times as long")
+		t.Skip("uses one goroutine, and is ten times as slow with the race detector")
 	}
 	buf := make([]byte, 600)
 	for n := range 201 {
@@ -129,7 +129,7 @@ func TestQuotesAtEveryPlace(t *testing.T) {
 	}
 }
 
-// TestQuotesBehindEveryEscape: each byte follows a backslash, in any table.
+// TestQuotesBehindEveryEscape tests each byte after a backslash, in any table.
 func TestQuotesBehindEveryEscape(t *testing.T) {
 	for c := range 256 {
 		for _, rest := range []string{"", "0041", "0g41", strings.Repeat("x", 80)} {
@@ -155,8 +155,8 @@ func TestQuotesInRandomText(t *testing.T) {
 	checkQuotes(t, randomText(r, 1<<20))
 }
 
-// randomText mixes plain text with hits; most of them are right, so that a text
-// goes on for a while.
+// randomText mixes plain text with hits; most of them are valid, so that a text continues for
+// a while.
 func randomText(r *rand.Rand, n int) []byte {
 	var b []byte
 	right := hits[:12]

@@ -30,7 +30,8 @@ func generated(t *testing.T, o Options) (*Truth, map[string][]byte) {
 	return truth, files
 }
 
-// Whether the figures are right is for the tests of the readers.
+// TestGenerateIsDeterministic tests that equal options give equal files; the tests of the
+// readers check the figures.
 func TestGenerateIsDeterministic(t *testing.T) {
 	t.Parallel()
 	o := Options{
@@ -96,6 +97,6 @@ func TestCopies(t *testing.T) {
 		}
 	}
 	if len(found) != 7 {
-		t.Errorf("only %v are made", found)
+		t.Errorf("got only %v", found)
 	}
 }

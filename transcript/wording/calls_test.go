@@ -2,7 +2,7 @@ package wording
 
 import "testing"
 
-// TestPlainProgram: a text with the path of sm becomes what it was without.
+// TestPlainProgram tests that a text with the path of sm becomes the text without it.
 func TestPlainProgram(t *testing.T) {
 	for text, want := range map[string]string{
 		"":                                  "",

@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// TestReadAgain: what is written is known again, with what stands around it in transcripts,
-// and what only looks alike is not.
+// TestReadAgain tests that written texts are recognized, with the text around them in
+// transcripts, and that similar texts are not.
 func TestReadAgain(t *testing.T) {
 	t.Parallel()
 	prompt := Resume("/home/dev/a b.md")
@@ -32,7 +32,7 @@ func TestReadAgain(t *testing.T) {
 		document[1:]:                         false,
 	} {
 		if IsOurs([]byte(text)) != want {
-			t.Errorf("%q: ours is not %t", text, want)
+			t.Errorf("%q: want ours %t", text, want)
 		}
 	}
 	if path, ok := ResumePath(prompt); !ok || path != "/home/dev/a b.md" ||
@@ -47,6 +47,6 @@ func TestReadAgain(t *testing.T) {
 		t.Errorf("%q, %t", id, ok)
 	}
 	if _, ok := DocumentID("=== HANDOFF LOADED (ID: cut"); ok {
-		t.Error("an id that has no end")
+		t.Error("got an id without an end")
 	}
 }

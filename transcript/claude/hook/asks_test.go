@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// TestAsks: what a client waits for, in the words of its versions.
+// TestAsks tests what a client waits for, in the words of its versions.
 func TestAsks(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct{ event, kind, message, want string }{

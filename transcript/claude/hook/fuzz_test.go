@@ -56,7 +56,7 @@ func FuzzDecode(f *testing.F) {
 	})
 }
 
-// A frame ends where the object does, however it arrives.
+// FuzzFrame tests that a frame ends where the object does, however it arrives.
 func FuzzFrame(f *testing.F) {
 	seeds(f)
 	f.Fuzz(func(t *testing.T, data []byte) {

@@ -25,7 +25,7 @@ func lines(t testing.TB, name string) [][]byte {
 	return slices.Collect(bytes.Lines(b))
 }
 
-// golden compares with a file of testdata.
+// golden compares got with a file of testdata.
 func golden(t *testing.T, name string, got []byte) {
 	t.Helper()
 	if *update {
@@ -38,7 +38,7 @@ func golden(t *testing.T, name string, got []byte) {
 	}
 }
 
-// What the client sent must come out of the wire as it went in.
+// TestCapturedHooks tests that captured payloads are the same after encoding and decoding.
 func TestCapturedHooks(t *testing.T) {
 	var out []byte
 	for _, line := range lines(t, "hooks.jsonl") {
@@ -71,7 +71,7 @@ func TestCapturedStatus(t *testing.T) {
 		if diff := cmp.Diff(s, again); diff != "" || err != nil {
 			t.Errorf("%s: error %v (-sent +received):\n%s", line, err, diff)
 		}
-		// used_percentage is of what Tokens says.
+		// used_percentage is the percentage of Tokens.
 		n, known := s.Tokens()
 		percent, has := s.Percent()
 		if want := int(float64(n)/float64(s.Window.Size.Value)*100 + 0.5); known != has ||
@@ -91,7 +91,7 @@ func TestCapturedStatus(t *testing.T) {
 	golden(t, "statusline.golden.jsonl", out)
 }
 
-// On the wire a report and a payload differ in the event alone.
+// TestDecodeReport tests that on the wire a report and a payload differ only in the event.
 func TestDecodeReport(t *testing.T) {
 	s := Status{SessionID: "s", Model: "m[1m]", SM: Origin{Agent: "web", Pane: "%3"}}
 	p, err := Decode(s.Encode())
@@ -106,7 +106,7 @@ func TestDecodeReport(t *testing.T) {
 	}
 }
 
-// fill sets every field, so that one which Decode or Encode forgets shows.
+// fill sets every field, so that one that Decode or Encode ignores shows.
 func fill(t *testing.T, v reflect.Value) {
 	t.Helper()
 	for field, value := range v.Fields() {
@@ -230,7 +230,8 @@ func TestDecodeRefuses(t *testing.T) {
 	}
 }
 
-// A tool may print a megabyte; the observer takes 64 KiB.
+// TestEncodeFits tests that large payloads are shortened: a tool may print a megabyte, and
+// the observer accepts 64 KiB.
 func TestEncodeFits(t *testing.T) {
 	big := strings.Repeat(`\u0001<&\"`, 100_000)
 	path := strings.Repeat(`\"`, 4096)
@@ -371,16 +372,17 @@ func TestClip(t *testing.T) {
 func TestKnownEvents(t *testing.T) {
 	for _, e := range []Event{SessionStart, StopFailure, Notification, StatusLine} {
 		if !e.Known() {
-			t.Errorf("%s is not known", e)
+			t.Errorf("%s is unknown", e)
 		}
 	}
 	if e := Event("Elicitation"); e.Known() || e.Answered() || PreCompact.Answered() ||
 		!PreToolUse.Answered() {
-		t.Error("an event that means nothing is known, or one is answered that must not be")
+		t.Error("an event without a meaning is known, or one is answered that must not be")
 	}
 }
 
-// An answer comes off the wire as it went in; what is no answer is none.
+// TestDecodeAnswer tests that an answer is the same after encoding and decoding, and that
+// anything else is no answer.
 func TestDecodeAnswer(t *testing.T) {
 	for _, a := range []Answer{{
 		Event:   Stop,
@@ -406,7 +408,7 @@ func TestDecodeAnswer(t *testing.T) {
 		`{"hookSpecificOutput":{"permissionDecision":"allow","permissionDecisionReason":"x"}}`,
 	} {
 		if a, ok := DecodeAnswer([]byte(s)); ok {
-			t.Errorf("%s is taken for %+v", s, a)
+			t.Errorf("%s is read as %+v", s, a)
 		}
 	}
 }

@@ -5,7 +5,8 @@ import (
 	"testing"
 )
 
-// TestNameProgram: only what every shell and JSON take as it is gets into an answer.
+// TestNameProgram tests that only text that every shell and JSON read unchanged is put into
+// an answer.
 func TestNameProgram(t *testing.T) {
 	t.Parallel()
 	const answer = `{"additionalContext":"run sm handoff PATH. Call sm handoff again, run sm status, rerun sm handoffs"}`

@@ -27,7 +27,7 @@ func lines(t testing.TB, name string) [][]byte {
 	return slices.Collect(bytes.Lines(b))
 }
 
-// TestPayloads: one payload of each kind, as client 0.169.0 sends it.
+// TestPayloads tests one payload of each kind, as sent by client 0.169.0.
 func TestPayloads(t *testing.T) {
 	var got []byte
 	for _, line := range lines(t, "payloads.jsonl") {
@@ -48,8 +48,8 @@ func TestPayloads(t *testing.T) {
 	}
 }
 
-// TestCaptured: whole sessions of the client. Each payload is known as Codex's, comes off the
-// wire as it went in, and is about the thread whose transcript it names.
+// TestCaptured tests complete sessions of the client. Each payload is recognized as Codex's,
+// is the same after encoding and decoding, and is about the thread whose transcript it names.
 func TestCaptured(t *testing.T) {
 	events := map[hook.Event]int{}
 	for _, line := range lines(t, "captured.jsonl") {
@@ -59,7 +59,7 @@ func TestCaptured(t *testing.T) {
 		}
 		events[p.Event]++
 		if !Speaks(line) {
-			t.Errorf("not known as Codex's: %s", line)
+			t.Errorf("not recognized as Codex's: %s", line)
 		}
 		again, err := hook.Decode(p.Encode())
 		if diff := cmp.Diff(p, again); diff != "" || err != nil {
@@ -139,7 +139,7 @@ func TestDecode(t *testing.T) {
 		})
 	}
 	if _, err := Decode([]byte(`[]`)); err == nil {
-		t.Error("a list is taken for a payload")
+		t.Error("a list is accepted as a payload")
 	}
 }
 
@@ -156,18 +156,18 @@ func TestSpeaks(t *testing.T) {
 	}
 	for _, line := range lines(t, "../../../claude/hook/testdata/hooks.jsonl") {
 		if Speaks(line) {
-			t.Errorf("taken for Codex's: %s", line)
+			t.Errorf("recognized as Codex's: %s", line)
 		}
 	}
 }
 
-// schema is as much of the client's own schemas as its answers need.
+// schema has the parts of the client's own schemas that its answers need.
 type schema struct {
 	Properties  map[string]struct{ Const string } `json:"properties"`
 	Definitions map[string]schema                 `json:"definitions"`
 }
 
-// conform reports what of an answer the client would refuse.
+// conform reports the parts of an answer that the client would refuse.
 func conform(t *testing.T, event hook.Event, answer []byte) {
 	t.Helper()
 	name := strings.ToLower(strings.Join(
@@ -230,7 +230,7 @@ func TestEncode(t *testing.T) {
 		if want != "" {
 			conform(t, event, got)
 			if empty := Encode(hook.Answer{Event: event}); empty != nil {
-				t.Errorf("%s: %s where there is nothing to say", event, empty)
+				t.Errorf("%s: got %s, want no answer", event, empty)
 			}
 		}
 	}
@@ -267,7 +267,7 @@ func FuzzDecode(f *testing.F) {
 	f.Fuzz(func(t *testing.T, data []byte) {
 		p, err := Decode(data)
 		if _, want := hook.Decode(data); (err == nil) != (want == nil) {
-			t.Fatalf("error %v, of the other codec %v", err, want)
+			t.Fatalf("error %v, want that of the other codec, %v", err, want)
 		}
 		if err != nil {
 			return
