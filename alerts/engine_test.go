@@ -34,7 +34,7 @@ func TestNewRefuses(t *testing.T) {
 	o := Defaults()
 	o.Messages.Critical = "{{"
 	if err := e.Configure(o); err == nil {
-		t.Error("Configure took a broken text")
+		t.Error("Configure accepted an invalid text")
 	}
 	check(t, []string{"say a/1/critical to self"}, play(e, reading(1, 150_000)))
 }
@@ -108,7 +108,7 @@ func TestModesAndNames(t *testing.T) {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 	if got := Kinds.String(); got != "unknown" {
-		t.Errorf("a kind of a later version is %q", got)
+		t.Errorf("unknown kind: got %q", got)
 	}
 }
 
@@ -144,15 +144,15 @@ func TestTakeAndForget(t *testing.T) {
 		return ids
 	}
 	if got := names(); got != "ab" {
-		t.Errorf("took %q", got)
+		t.Errorf("got %q", got)
 	}
 	play(e, preCompact(2))
 	if got := names() + "," + names(); got != "a," {
-		t.Errorf("took %q", got)
+		t.Errorf("got %q", got)
 	}
-	e.Tick(sec(400)) // the compaction lapses
+	e.Tick(sec(400)) // the compaction is dismissed
 	if got := names(); got != "a" {
-		t.Errorf("took %q", got)
+		t.Errorf("got %q", got)
 	}
 	s := e.Snapshot()
 	s.Agents[0].Boundaries = append(s.Agents[0].Boundaries, 77)
@@ -170,7 +170,7 @@ func TestTakeAndForget(t *testing.T) {
 		Kind:  99,
 		Agent: "c",
 	}) != nil {
-		t.Error("an event of nobody, or of no kind, has an effect")
+		t.Error("an event without an agent or a kind has an effect")
 	}
 }
 
@@ -205,9 +205,9 @@ func reminderIDs(e *Engine, agents ...string) (ids []string) {
 	return ids
 }
 
-// FuzzEngine steps through any events: nothing panics, no key is said twice, at most
-// one warning and critical notice goes out a cycle, and a restored engine does the
-// same.
+// FuzzEngine tests for any events that nothing panics, that no key is repeated, that at most
+// one warning and one critical notice are sent in a cycle, and that a restored engine does
+// the same.
 func FuzzEngine(f *testing.F) {
 	f.Add([]byte("\x02\x00\x10\x00\x60\x00\x03\x00\x10\x00\x00\x00\x04\x00\x10\x00\x00\x01\x02\x00\x10\x00\x80\x00"))
 	f.Add([]byte("\x05\x00\x10\x00\x60\x01\x02\x01\x10\x80\x60\x01\x09\x00\x10\x00\x00\x00"))
@@ -230,7 +230,7 @@ func FuzzEngine(f *testing.F) {
 					continue
 				}
 				if said[s.Key] {
-					t.Fatalf("%s is said twice", s.Key)
+					t.Fatalf("%s is repeated", s.Key)
 				}
 				said[s.Key] = true
 				if v := e.Agent(s.Key.Agent); s.Key.Cycle > v.Cycle || s.Text == "" {
@@ -241,8 +241,8 @@ func FuzzEngine(f *testing.F) {
 	})
 }
 
-// fuzzed makes an event of six bytes: kind, agent and flags, time passed, tokens and
-// another small number.
+// fuzzed makes an event of six bytes: kind, agent and flags, time passed, tokens and another
+// small number.
 func fuzzed(b []byte, now *float64) Event {
 	step := float64(int16(binary.LittleEndian.Uint16(b[2:]))) / 64
 	if b[1]&0x80 != 0 {
@@ -268,7 +268,8 @@ func fuzzed(b []byte, now *float64) Event {
 	}
 }
 
-// TestTakeNothing: the observer asks each second, also about thousands of agents at rest.
+// TestTakeNothing tests that calls without changes, which the observer makes each second,
+// allocate nothing.
 func TestTakeNothing(t *testing.T) {
 	e, err := New(Defaults())
 	if err != nil {

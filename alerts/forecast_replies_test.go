@@ -10,9 +10,9 @@ import (
 	"sm/transcript"
 )
 
-// wild is an agent whose replies add sizes like those of public transcripts, up to
-// compactions at 160,000 tokens: lognormal, with a mean that differs by cycle and
-// changes after some 30 replies.
+// wild returns events of an agent whose replies have sizes like those of public transcripts,
+// up to compactions at 160,000 tokens: lognormal, with a mean that differs by cycle and
+// changes after about 30 replies.
 func wild(rng *rand.Rand, cycles int) (events []Event) {
 	lognormal := func(mean, sigma float64) float64 {
 		return mean * math.Exp(sigma*rng.NormFloat64()-sigma*sigma/2)
@@ -36,8 +36,8 @@ func wild(rng *rand.Rand, cycles int) (events []Event) {
 	return events
 }
 
-// TestForecastReplies: by replies left before a compaction, the median error of forecasts has
-// a bound, and the range holds the truth in about four cases of five.
+// TestForecastReplies tests by replies left before a compaction that the median error of
+// forecasts has a bound, and that the range contains the truth in about four cases of five.
 func TestForecastReplies(t *testing.T) {
 	t.Parallel()
 	bounds := map[int]float64{10: 0.55, 20: 0.50, 40: 0.42, 80: 0.30}
@@ -81,8 +81,8 @@ func TestForecastReplies(t *testing.T) {
 	}
 }
 
-// TestReplies: the range holds the figure, grows with the way, and is known from
-// the first reply on.
+// TestReplies tests that the range contains the figure, grows with the distance, and is known
+// from the first reply on.
 func TestReplies(t *testing.T) {
 	t.Parallel()
 	var last Range
@@ -96,8 +96,8 @@ func TestReplies(t *testing.T) {
 	}
 }
 
-// TestReplyMean: the mean follows the agent, one huge reply moves it little, and
-// it stays positive.
+// TestReplyMean tests that the mean follows the agent, is moved little by one huge reply, and
+// stays positive.
 func TestReplyMean(t *testing.T) {
 	t.Parallel()
 	const base = 1_000_000

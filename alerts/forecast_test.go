@@ -11,8 +11,9 @@ import (
 	"sm/transcript"
 )
 
-// steady has an agent grow by so much in each turn of three readings, 20 s apart,
-// from a minute after the last event on; it rests for an hour between turns.
+// steady returns events of an agent that grows by the same amount in each turn of three
+// readings, 20 s apart, starting a minute after the last event; it rests for an hour between
+// turns.
 func steady(start float64, from, growth int64, turns int) (events []Event) {
 	for i := range turns {
 		at := start + 3600*float64(i)
@@ -44,8 +45,8 @@ func TestForecast(t *testing.T) {
 	}
 	play(e, steady(7200, 32_000, 6_000, 8)...)
 
-	// 80,000 tokens are left: 13.3 turns, or 40 replies of 2,000 tokens and 20 s.
-	// The mean has come two thirds of the way from the usual growth.
+	// 80,000 tokens are left: 13.3 turns, or 40 replies of 2,000 tokens and 20 s. The mean
+	// has moved two thirds of the way from the usual growth.
 	f := view(t, e).Forecast
 	near(t, "turns", f.Turns.Likely, 13.73+1) // the first turn grew by 4,000 alone
 	near(t, "replies", f.Replies.Likely, 44.4)
@@ -56,8 +57,8 @@ func TestForecast(t *testing.T) {
 		}
 	}
 
-	// After the compaction nothing is known of the context. Then the forecast goes
-	// by the earlier cycle, and later by the present one.
+	// After the compaction the context is unknown. The forecast then uses the earlier cycle,
+	// and later the present one.
 	play(e, boundary(40_000, 1))
 	if f := view(t, e).Forecast; f.Turns.Known || f.Active.Known {
 		t.Errorf("known without a context: %+v", f)
@@ -88,7 +89,7 @@ func TestForecastAbsent(t *testing.T) {
 			[]Event{plain(0, EventTurnStart), plain(10, EventTurnStart)},
 		},
 		{"after one turn", at160, steady(0, 20_000, 3_000, 1)[:3]},
-		{"while it stands", at160, steady(0, 90_000, 0, 5)},
+		{"without growth", at160, steady(0, 90_000, 0, 5)},
 	} {
 		e := newEngine(t, c.change)
 		play(e, c.events...)
@@ -129,8 +130,8 @@ func TestActiveTime(t *testing.T) {
 			9000,
 			14_000,
 		))
-	// 10 s, 30 s up to the end of the turn, 10 s, and for a gap of more than an
-	// hour what a reply has taken so far.
+	// 10 s, 30 s up to the end of the turn, 10 s, and for a gap of more than an hour the mean
+	// of a reply so far.
 	want := Mean{N: 4, Value: 50.0 / 3}
 	if d := cmp.Diff(
 		want,
@@ -141,8 +142,8 @@ func TestActiveTime(t *testing.T) {
 	}
 }
 
-// TestIdleGaps: hours in which an agent waits within a turn change nothing of
-// the seconds that it has left.
+// TestIdleGaps tests that hours in which an agent waits within a turn do not change the
+// seconds left.
 func TestIdleGaps(t *testing.T) {
 	t.Parallel()
 	seconds := func(gap func(i int) float64) float64 {
@@ -165,8 +166,8 @@ func TestIdleGaps(t *testing.T) {
 	)
 }
 
-// TestForecastOneHugeStep has one turn read a large file: the forecast is of turns
-// like the others.
+// TestForecastOneHugeStep tests that after one turn that reads a large file, the forecast is
+// of turns like the others.
 func TestForecastOneHugeStep(t *testing.T) {
 	e := newEngine(t, func(o *Options) { o.CompactionThreshold = 160_000 })
 	play(e, steady(0, 20_000, 2_000, 8)...)
@@ -178,7 +179,7 @@ func TestForecastOneHugeStep(t *testing.T) {
 	}
 }
 
-// TestForecastNotice: a notice is given once a cycle, when few replies or turns may
+// TestForecastNotice tests that a notice is sent once a cycle, when few replies or turns may
 // be left by the low end of the forecast.
 func TestForecastNotice(t *testing.T) {
 	t.Parallel()
@@ -229,8 +230,8 @@ func TestForecastNotice(t *testing.T) {
 	}
 }
 
-// TestForecastNoticeUnknown: another system may announce a compaction that the
-// engine does not know.
+// TestForecastNoticeUnknown tests that another system may announce a compaction that the
+// engine does not expect.
 func TestForecastNoticeUnknown(t *testing.T) {
 	t.Parallel()
 	e := newEngine(t)
@@ -248,7 +249,7 @@ func TestForecastNoticeUnknown(t *testing.T) {
 	)
 }
 
-// TestLearnedAtMost: a threshold rests on the newest 25 compactions.
+// TestLearnedAtMost tests that a threshold is learned from the newest 25 compactions.
 func TestLearnedAtMost(t *testing.T) {
 	t.Parallel()
 	e := newEngine(t)
@@ -260,7 +261,7 @@ func TestLearnedAtMost(t *testing.T) {
 	}
 }
 
-// TestShrinking: while a context shrinks no turn is forecast, and no replies are
+// TestShrinking tests that while a context shrinks, no turn is forecast and no replies are
 // near.
 func TestShrinking(t *testing.T) {
 	t.Parallel()
@@ -272,7 +273,7 @@ func TestShrinking(t *testing.T) {
 	}
 }
 
-// TestRest: of the sizes that were seen a forecast goes by one of the smallest.
+// TestRest tests that a forecast uses one of the smallest sizes that were seen.
 func TestRest(t *testing.T) {
 	t.Parallel()
 	e := newEngine(t)
@@ -292,13 +293,13 @@ func TestRest(t *testing.T) {
 		t.Errorf("threshold %d", at)
 	}
 	if rest := e.rest(a); rest != 55_100 {
-		t.Errorf("a forecast goes by %v tokens more", rest)
+		t.Errorf("the forecast uses %v tokens more", rest)
 	}
 }
 
-// TestBeyond: a context that has grown beyond the size that was assumed, and is not
-// compacted, is taken to grow until the window is full. The next cycle begins with
-// the assumption.
+// TestBeyond tests that a context that has grown beyond the assumed size without a compaction
+// is assumed to grow until the window is full. The next cycle starts with the assumption
+// again.
 func TestBeyond(t *testing.T) {
 	t.Parallel()
 	e := newEngine(t)
@@ -327,8 +328,8 @@ func TestBeyond(t *testing.T) {
 	}
 }
 
-// TestForecastRestored: an engine that goes on from a stored state forecasts the
-// same, and one that goes on from the state of an older version begins anew.
+// TestForecastRestored tests that an engine restored from a stored state forecasts the same,
+// and that one restored from the state of an older version starts again.
 func TestForecastRestored(t *testing.T) {
 	t.Parallel()
 	at160 := func(o *Options) { o.CompactionThreshold = 160_000 }
@@ -379,6 +380,6 @@ func TestForecastRestored(t *testing.T) {
 	}`
 	want := Forecast{Replies: around(130_000.0 / usualGrowth)}
 	if d := cmp.Diff(want, forecast([]byte(old))); d != "" {
-		t.Errorf("of an older version (-want +got):\n%s", d)
+		t.Errorf("state of an older version (-want +got):\n%s", d)
 	}
 }

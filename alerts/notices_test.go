@@ -42,8 +42,8 @@ func TestNoticesNameTheAgent(t *testing.T) {
 	}
 }
 
-// TestLevels has the level file change with the level, the percentage and what is
-// known, and not with each reading.
+// TestLevels tests that the level file changes with the level, the percentage and the known
+// figures, and not with each reading.
 func TestLevels(t *testing.T) {
 	e := newEngine(t)
 	var got []string
@@ -77,7 +77,8 @@ func TestLevels(t *testing.T) {
 	}
 }
 
-// TestOpen: a notice that a rewind leaves valid may still be queued, with the key of its cycle.
+// TestOpen tests that a notice that is still valid after a rewind may be queued, with the key
+// of its cycle.
 func TestOpen(t *testing.T) {
 	e := newEngine(t)
 	play(e, seen("boss", ""), reading(1, 110_000), boundary(10, 1), reading(20, 60_000), rewind(30, 50_000, 15))

@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// TestDefaultTextsAreNothingToAShell: where hooks do not work a notice is typed whole, and a
-// shell may stand where the client was.
+// TestDefaultTextsAreNothingToAShell tests that default texts have no meaning in a shell:
+// without hooks a notice is typed completely, and a shell may have replaced the client.
 func TestDefaultTextsAreNothingToAShell(t *testing.T) {
 	for _, name := range []string{
 		"web",
@@ -36,12 +36,12 @@ func TestDefaultTextsAreNothingToAShell(t *testing.T) {
 		}
 	}
 	if !Plain("[sm remind] " + remindText) {
-		t.Error("that of the configuration's reminder is not plain")
+		t.Error("the text of the configuration's reminder is not plain")
 	}
 }
 
-// TestTextOfTheUserHasAPlainOne: the user's own words are not typed where a shell would
-// make something of them.
+// TestTextOfTheUserHasAPlainOne tests that the user's texts are not typed if they have a
+// meaning in a shell.
 func TestTextOfTheUserHasAPlainOne(t *testing.T) {
 	usual := "[sm context] Context at 66%, critically high. Write your handoff document now and run sm handoff PATH. Compaction is near."
 	for own, want := range map[string]string{

@@ -12,7 +12,7 @@ import (
 	"sm/transcript"
 )
 
-// at is a moment in seconds, as reminders have it.
+// at returns a moment in seconds, in the type of reminders.
 func at(s float64) Instant { return transcript.InstantOf(sec(s)) }
 
 func seconds(s float64) Instant { return Instant(s * float64(time.Second)) }
@@ -29,7 +29,7 @@ func mustRemind(t testing.TB, e *Engine, list ...Reminder) {
 	}
 }
 
-// periodic is a reminder of the agent "a", set at the begin.
+// periodic returns a reminder of the agent "a", set at the start.
 func periodic(soft, hard float64) Reminder {
 	return Reminder{
 		ID:   "p",
@@ -49,7 +49,7 @@ func single(due float64) Reminder {
 	}
 }
 
-// reminded lists what the engine says of reminders in these actions.
+// reminded lists the reminders in these actions.
 func reminded(actions []Action) (list []string) {
 	for _, act := range actions {
 		switch x := act.(type) {
@@ -69,7 +69,7 @@ func reminded(actions []Action) (list []string) {
 	return list
 }
 
-// ticked asks the engine at these seconds.
+// ticked ticks the engine at these seconds.
 func ticked(e *Engine, list ...float64) (said []string) {
 	for _, s := range list {
 		actions, _ := e.Tick(sec(s))
@@ -157,13 +157,13 @@ func TestRemindersRefused(t *testing.T) {
 		},
 	} {
 		if err := e.Remind(r); err == nil {
-			t.Errorf("took %+v", r)
+			t.Errorf("got %+v", r)
 		}
 	}
 }
 
-// TestRemindersInRandomOrder: whatever becomes of the signs of compactions, no reminder is
-// said inside of one, and a single one is never later than the wait allows.
+// TestRemindersInRandomOrder tests for lost, repeated and late signs of compactions that no
+// reminder is sent during one, and that a single one is never later than the wait allows.
 func TestRemindersInRandomOrder(t *testing.T) {
 	runs := 10_000
 	if testing.Short() {
@@ -172,7 +172,7 @@ func TestRemindersInRandomOrder(t *testing.T) {
 	for seed := range uint64(runs) {
 		rng := rand.New(rand.NewPCG(seed, 3))
 		e := newEngine(t)
-		var begun, ended []float64 // of compactions, as the client knows them
+		var begun, ended []float64 // times of compactions in the client
 		var events []Event
 		for s := 20.0; s < 2000; s += 50 + 500*rng.Float64() {
 			length := 5 + 400*rng.Float64()
@@ -188,10 +188,10 @@ func TestRemindersInRandomOrder(t *testing.T) {
 				hookSign(s+length+0.1, SignSessionStart),
 				hookSign(s+length+0.2, SignPostCompact),
 			} {
-				if rng.IntN(4) > 0 { // else it is lost
+				if rng.IntN(4) > 0 { // otherwise it is lost
 					events = append(events, sign)
 				}
-				if rng.IntN(8) == 0 { // told twice
+				if rng.IntN(8) == 0 { // reported twice
 					events = append(events, sign)
 				}
 			}
@@ -231,7 +231,7 @@ func TestRemindersInRandomOrder(t *testing.T) {
 	}
 }
 
-// allowed judges one reminder by what the client really did.
+// allowed judges one reminder by what the client did.
 func allowed(r Remind, now, due float64, begun, ended []float64) bool {
 	inside := false
 	for i := range begun {

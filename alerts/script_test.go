@@ -99,7 +99,7 @@ func scripted(t *testing.T, line string) Event {
 	return ev
 }
 
-// shown is what an engine shows of the agent "a".
+// shown returns what an engine shows of the agent "a".
 func shown(t *testing.T, e *Engine) string {
 	sources := [...]string{"transcript", "statusline", "estimate"}
 	v := view(t, e)
@@ -174,7 +174,7 @@ func scriptLine(t *testing.T, e *Engine, line string) string {
 	return strings.Join(got, ", ")
 }
 
-// restarted is an engine made anew from what is stored.
+// restarted returns an engine restored from stored state.
 func restarted(t *testing.T, e *Engine) *Engine {
 	t.Helper()
 	b, err := json.Marshal(e.Snapshot())

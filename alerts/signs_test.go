@@ -4,8 +4,8 @@ import (
 	"testing"
 )
 
-// TestSignsInAnyOrder has the signs of one compaction arrive in every order, among
-// readings and samples of the cycles on both sides: it is one compaction.
+// TestSignsInAnyOrder tests that the signs of one compaction, in every order, among readings
+// and samples of the cycles on both sides, are one compaction.
 func TestSignsInAnyOrder(t *testing.T) {
 	signs := []Event{
 		preCompact(100), hookSign(
@@ -40,8 +40,8 @@ func TestSignsInAnyOrder(t *testing.T) {
 		for _, line := range got {
 			count[line]++
 		}
-		// The news may go out under the second cycle only. The warning of the second
-		// cycle is said once, in whichever cycle its reading was first taken for.
+		// The notice may be sent only in the second cycle. The warning of the second cycle is
+		// sent once, in whichever cycle its reading was first assigned to.
 		if v := view(
 			t,
 			e,

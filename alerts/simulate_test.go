@@ -12,7 +12,7 @@ import (
 
 // delivery is an event on its way to the engine.
 type delivery struct {
-	at float64 // when it arrives
+	at float64 // time of arrival
 	ev Event
 }
 
@@ -23,21 +23,21 @@ type faults struct {
 	lateness            float64
 }
 
-// life is one simulated agent with the truth about it.
+// life is one simulated agent and its true history.
 type life struct {
 	id         string
 	rng        *rand.Rand
 	faults     faults
-	transcript bool // it writes one; else hooks and samples are all there is
+	transcript bool // it writes one; otherwise there are only hooks and samples
 	now        float64
 	written    float64 // when the last record arrived
 	size       int64
-	failed     float64 // when a compaction last came to nothing
+	failed     float64 // time of the last failed compaction
 	turns      int
 	mail       []delivery
-	openings   []float64 // when cycles truly began
+	openings   []float64 // true starts of cycles
 	top        []int64   // the largest reading of each cycle
-	mild       []bool    // whether one called for a warning before any was critical
+	mild       []bool    // whether a reading needed a warning before any was critical
 	key        transcript.Key
 }
 
@@ -62,7 +62,7 @@ func (l *life) record(ev Event) {
 	}
 }
 
-// hook sends what a process of its own reports.
+// hook sends the report of a separate process.
 func (l *life) hook(ev Event) {
 	copies := 1
 	if l.rng.Float64() < l.faults.doubled {
@@ -95,7 +95,7 @@ func (l *life) reply() {
 	l.redraw()
 }
 
-// redraw sends a sample of what the client believes the context to be.
+// redraw sends a sample of the context's size as the client has it.
 func (l *life) redraw() {
 	ev := l.event(EventReading)
 	ev.Tokens = l.size
@@ -109,7 +109,7 @@ func (l *life) open() {
 	l.key++
 }
 
-// compact may fail: then only its attempt is seen.
+// compact may fail: then only the attempt is reported.
 func (l *life) compact(auto, fails bool) {
 	ev := l.event(EventCompacting)
 	ev.Trigger = transcript.Manual
@@ -141,17 +141,17 @@ func (l *life) compact(auto, fails bool) {
 		}
 		sign(Sign(s))
 		if i == 2 {
-			l.redraw() // the client may not know better yet
+			l.redraw() // the client may not have the new size yet
 		}
 	}
-	l.openings[len(l.openings)-1] = l.now + 0.01 // what is stamped until now shows the old context
+	l.openings[len(l.openings)-1] = l.now + 0.01 // records stamped until now show the old context
 	l.size = int64(window * (0.15 + 0.45*l.rng.Float64()))
 	l.size = min(l.size, was*3/4)
 	l.pass(3 + 10*l.rng.Float64())
 	l.reply()
 }
 
-// forget is /clear: another session in the same seat.
+// forget is /clear: another session of the same agent.
 func (l *life) forget() {
 	l.open()
 	ev := l.event(EventReset)
@@ -164,7 +164,7 @@ func (l *life) forget() {
 	l.size = 20_000
 }
 
-// turn is a prompt and the calls that it leads to.
+// turn is a prompt and its calls.
 func (l *life) turn(usual float64) {
 	l.turns++
 	l.record(l.event(EventTurnStart))
@@ -181,7 +181,7 @@ func (l *life) turn(usual float64) {
 		}
 	}
 	if l.record(l.event(EventTurnEnd)); !l.transcript {
-		l.hook(l.event(EventTurnEnd)) // say, from the client's registry
+		l.hook(l.event(EventTurnEnd)) // such as from the client's registry
 	}
 }
 
@@ -221,7 +221,7 @@ func (l *life) live(until float64) {
 	}
 }
 
-// cycleAt is the number of openings up to a time.
+// cycleAt returns the number of openings up to a time.
 func (l *life) cycleAt(t time.Time) int {
 	n := 0
 	for _, o := range l.openings {
@@ -232,8 +232,7 @@ func (l *life) cycleAt(t time.Time) int {
 	return n
 }
 
-// simulate makes the lives of a fleet and all that arrives, in the order in which it
-// does.
+// simulate returns the lives of a fleet and all deliveries, in the order of arrival.
 func simulate(seed uint64, agents int, hours float64, f faults) ([]*life, []delivery) {
 	rng := rand.New(rand.NewPCG(seed, 24))
 	var lives []*life

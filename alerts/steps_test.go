@@ -13,7 +13,7 @@ import (
 
 var epoch = time.Date(2026, 3, 2, 9, 0, 0, 0, time.UTC)
 
-// sec is a moment, in seconds after the begin of all tests.
+// sec returns a moment in seconds after the start of all tests.
 func sec(s float64) time.Time { return epoch.Add(time.Duration(s * float64(time.Second))) }
 
 const window = 200_000
@@ -32,7 +32,7 @@ func newEngine(t testing.TB, change ...func(*Options)) *Engine {
 	return e
 }
 
-// Events of the agent "a", at so many seconds.
+// Events of the agent "a", at a time in seconds.
 
 func seen(parent string, name string) Event {
 	return Event{
@@ -115,8 +115,8 @@ func active(s float64, on bool) Event {
 // tick is a step in which only time passes.
 func tick(s float64) Event { return Event{Kind: 0, At: sec(s)} }
 
-// play steps through events and ticks and returns what was said, withdrawn and
-// opened, one line each. Levels are left out.
+// play steps through events and ticks and returns what was sent, withdrawn and opened, one
+// line each. Levels are left out.
 func play(e *Engine, events ...Event) []string {
 	var got []string
 	for _, ev := range events {
@@ -169,7 +169,7 @@ func check(t *testing.T, want, got []string) {
 	}
 }
 
-// texts are what is said, in order.
+// texts returns the texts sent, in order.
 func texts(actions []Action) []string {
 	var got []string
 	for _, act := range actions {
@@ -180,13 +180,13 @@ func texts(actions []Action) []string {
 	return got
 }
 
-// watched is what an engine shows of an agent, and some of what it remembers of it besides.
+// watched has what an engine shows of an agent, and some of its internal state.
 type watched struct {
 	View
 	Parent                 string
 	Name                   string
 	Cause                  Cause
-	Since                  time.Time // of a compaction that is under way, as Trigger
+	Since                  time.Time // of a running compaction, as is Trigger
 	Trigger                Trigger
 	Turns                  int
 	InTurn, Active, Silent bool
@@ -227,7 +227,7 @@ func stepAll(e *Engine, events ...Event) (all []Action) {
 
 func instant(s float64) Instant { return transcript.InstantOf(sec(s)) }
 
-// rewind goes back at s to a context of so many tokens; what was heard after left is lost.
+// rewind goes back at s to a context of this size; messages received after left are lost.
 func rewind(s float64, tokens int64, left float64) Event {
 	ev := reset(s, CauseRewind, 0)
 	ev.Tokens, ev.Window, ev.Model, ev.Left, ev.Until = tokens, window, "m", instant(left), instant(s-0.5)

@@ -6,7 +6,8 @@ import (
 	"sm/transcript"
 )
 
-// sized is a reading of a client that is assumed to compact at a size, in a window of 200,000.
+// sized returns a reading of a client that is assumed to compact at a size, in a window of
+// 200,000.
 func sized(at float64, agent string, tokens, compactsAt int64) Event {
 	ev := reading(at, tokens)
 	ev.Agent = agent
@@ -15,7 +16,7 @@ func sized(at float64, agent string, tokens, compactsAt int64) Event {
 	return ev
 }
 
-// compacts is an automatic compaction of such a client.
+// compacts returns an automatic compaction of that client.
 func compacts(at float64, agent string, key transcript.Key, pre, compactsAt int64) Event {
 	ev := boundary(at, key)
 	ev.Agent = agent
@@ -70,7 +71,7 @@ func TestThresholdSources(t *testing.T) {
 	expect("seen", "small", 70_001, ThresholdSeen)
 	expect("of another one", "a", normal, ThresholdAssumed)
 
-	// Nobody knows that this client has a smaller window. It holds for none but itself.
+	// This client has a smaller window than known. Its size counts only for itself.
 	compact("secret", 2, 70_000, normal)
 	expect("seen twice", "secret", normal, ThresholdAssumed)
 	compact("secret", 3, 70_000, normal)
@@ -96,8 +97,8 @@ func TestThresholdSources(t *testing.T) {
 	expect("forgotten", "known", 170_001, ThresholdSeen)
 }
 
-// Sizes in the history of clients with other settings teach nothing about clients
-// whose settings are unknown.
+// TestHistoryOfOtherThresholds tests that sizes in the history of clients with other settings
+// are not used for clients whose settings are unknown.
 func TestHistoryOfOtherThresholds(t *testing.T) {
 	e := newEngine(t)
 	play(e, sized(0, "a", 30_000, 167_000))

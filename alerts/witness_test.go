@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// witness checks what an engine does, action by action.
+// witness checks the actions of an engine.
 type witness struct {
 	t     *testing.T
 	keys  map[Key]bool
@@ -34,7 +34,7 @@ func (w *witness) see(actions []Action) {
 		switch act := act.(type) {
 		case Say:
 			if w.keys[act.Key] {
-				w.t.Errorf("%s is said twice", act.Key)
+				w.t.Errorf("%s is repeated", act.Key)
 			}
 			w.keys[act.Key] = true
 			switch act.Key.Kind {
@@ -53,7 +53,7 @@ func (w *witness) see(actions []Action) {
 	}
 }
 
-// opened checks that an opening leaves nothing of the cycle before.
+// opened checks that a new cycle leaves no notice of the previous one open.
 func (w *witness) opened(o Opened, step []Action) {
 	gone := map[Key]bool{}
 	for _, act := range step {
@@ -125,7 +125,7 @@ func TestDayOfFiftyAgents(t *testing.T) {
 func (w *witness) judge(e *Engine, clean bool) {
 	for key, n := range w.heard {
 		if n > 1 {
-			w.t.Errorf("said %d times: %s", n, key)
+			w.t.Errorf("sent %d times: %s", n, key)
 		}
 	}
 	for id, l := range w.lives {
@@ -142,7 +142,7 @@ func (w *witness) judge(e *Engine, clean bool) {
 		}
 		for k, at := range w.open {
 			if k.Agent == id && at.Before(v.Opened) {
-				w.t.Errorf("%s stands in cycle %d", k, v.Cycle)
+				w.t.Errorf("%s is open in cycle %d", k, v.Cycle)
 			}
 		}
 		if !clean {
@@ -168,6 +168,6 @@ func (w *witness) judge(e *Engine, clean bool) {
 		}
 	}
 	if silent := e.Counters().Notices[KindNoData]; clean && silent > 0 {
-		w.t.Errorf("%d times no data, though nothing was lost", silent)
+		w.t.Errorf("got %d no-data notices, want none without faults", silent)
 	}
 }

@@ -5,7 +5,8 @@ import (
 	"time"
 )
 
-// Only of the answer to a hook is it asked when it was given: what is typed shows whenever.
+// TestCheckAsksWhenAHookWasAnswered tests that Check needs the time of an answer only for
+// hooks: typed text shows at any time.
 func TestCheckAsksWhenAHookWasAnswered(t *testing.T) {
 	for by, want := range map[Carrier]time.Time{Hook: sec(3), Tmux: {}, Restart: {}} {
 		q := New(Defaults(), free)
@@ -20,5 +21,5 @@ func TestCheckAsksWhenAHookWasAnswered(t *testing.T) {
 	}
 }
 
-// free holds no messages back.
+// free delays no messages.
 func free(string) bool { return false }

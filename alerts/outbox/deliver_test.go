@@ -11,7 +11,7 @@ import (
 func TestHeard(t *testing.T) {
 	for _, c := range []struct {
 		name, text string // X, Y, Z: the ids; x, y, z: the lines; N: that of a notice
-		want       string // what is confirmed
+		want       string // the confirmed messages
 	}{
 		{"line", "x", "X"},
 		{"two lines", "x\ny", "XY"},
@@ -78,7 +78,7 @@ func TestHeard(t *testing.T) {
 			sec(11),
 		) {
 			if m.State != Confirmed || m.Via != Hook || m.Ended != sec(11) {
-				t.Errorf("%s: heard as %+v", c.name, m)
+				t.Errorf("%s: received as %+v", c.name, m)
 			}
 			got.WriteString(ids[m.ID])
 		}
@@ -91,7 +91,7 @@ func TestHeard(t *testing.T) {
 	}
 }
 
-// expand puts ids and lines in the place of their names, where those stand alone.
+// expand replaces single words that name ids and lines.
 func expand(text string, lines []string) string {
 	values := map[string]string{}
 	for i := 0; i < len(lines); i += 2 {
@@ -103,8 +103,8 @@ func expand(text string, lines []string) string {
 	)
 }
 
-// TestHeardWithProgram: the answer to a hook names sm by its path where the agent does
-// not find it.
+// TestHeardWithProgram tests that the answer to a hook names sm by its path if sm is not in
+// the agent's PATH.
 func TestHeardWithProgram(t *testing.T) {
 	for _, text := range []string{"run sm handoff PATH.", "run /opt/sm handoff PATH."} {
 		q := New(Defaults(), free)
@@ -117,12 +117,13 @@ func TestHeardWithProgram(t *testing.T) {
 			1,
 		)
 		if got := q.Heard("a", line, sec(2)); len(got) != 1 {
-			t.Errorf("%q: not heard as %q", text, line)
+			t.Errorf("%q: not received as %q", text, line)
 		}
 	}
 }
 
-// FuzzHeard: a message is heard where its line is, and not where its id alone is.
+// FuzzHeard tests that a message counts as received where its line is, and not where only its
+// id is.
 func FuzzHeard(f *testing.F) {
 	f.Add("[sm message] x #@", false)
 	f.Add("[sm message] x #@\n[sm message] #~", true)
@@ -142,7 +143,7 @@ func FuzzHeard(f *testing.F) {
 		for _, m := range before {
 			if !heading || !strings.Contains(text, " #"+m.ID) ||
 				m.ID == b.ID && !both {
-				t.Errorf("%s is heard in %q", m.ID, text)
+				t.Errorf("%s received by %q", m.ID, text)
 			}
 		}
 		if after := q.Heard(
@@ -151,7 +152,7 @@ func FuzzHeard(f *testing.F) {
 			sec(1),
 		); !heading &&
 			(len(after) != 1 || after[0].ID != a.ID) {
-			t.Errorf("%v is heard in %q and its line", after, text)
+			t.Errorf("%v: received by %q and its line", after, text)
 		}
 	})
 }

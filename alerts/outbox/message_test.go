@@ -27,8 +27,8 @@ func TestLine(t *testing.T) {
 			Text:   "Done.",
 			Offers: 2,
 		}},
-		{"nobody's", "[sm message] Done. #a1b2c3", Message{Text: "Done.", Offers: 1}},
-		{"nobody's, repeated", "[sm message, repeated] Done. #a1b2c3", Message{
+		{"without a sender", "[sm message] Done. #a1b2c3", Message{Text: "Done.", Offers: 1}},
+		{"without a sender, repeated", "[sm message, repeated] Done. #a1b2c3", Message{
 			Text:   "Done.",
 			Offers: 3,
 		}},

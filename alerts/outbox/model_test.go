@@ -16,8 +16,8 @@ import (
 	"sm/alerts"
 )
 
-// model drives a queue at random, and beside it a twin that is restored from its own
-// messages after each step. From what the queue shows it checks what must always hold.
+// model drives a queue at random, and a twin that is restored from its own messages after
+// each step. It checks invariants of the queue's state.
 type model struct {
 	t      *testing.T
 	rng    *rand.Rand
@@ -25,7 +25,7 @@ type model struct {
 	twin   *Queue
 	now    float64
 	held   map[string]bool
-	stored map[string]Message // what the deltas add up to
+	stored map[string]Message // the sum of the deltas
 	before map[string]Message
 
 	accepted, ended uint64
@@ -56,7 +56,7 @@ func newModel(t *testing.T, seed uint64) *model {
 
 func (m *model) agent() string { return "abc"[m.rng.IntN(3):][:1] }
 
-// some is a message that the queue knows, mostly.
+// some returns a message, mostly one of the queue.
 func (m *model) some() Message {
 	all := m.q.Of("")
 	if len(all) == 0 || m.rng.IntN(20) == 0 {
@@ -65,7 +65,7 @@ func (m *model) some() Message {
 	return all[m.rng.IntN(len(all))]
 }
 
-// both does the same to both queues, and wants the same answer.
+// both makes the same call on both queues and compares the answers.
 func (m *model) both(name string, do func(*Queue) any) {
 	m.t.Helper()
 	want := do(m.q)
@@ -75,7 +75,7 @@ func (m *model) both(name string, do func(*Queue) any) {
 	}
 }
 
-// answer makes one value of an answer and its error.
+// answer combines an answer and its error.
 func answer(m Message, err error) any { return []any{m, fmt.Sprint(err)} }
 
 func (m *model) step() {
@@ -133,14 +133,14 @@ func (m *model) offer(a string, by Carrier, least alerts.Mode, at time.Time) {
 	}
 	m.both("Offer", func(q *Queue) any { offered = offer(q); return offered })
 	if offered.ID != "" && m.held[a] && by != Restart {
-		m.t.Fatalf("was offered %+v", offered)
+		m.t.Fatalf("got offer %+v", offered)
 	}
 	if offered.ID != "" && !at.Before(offered.Made.Add(modelTTL)) {
 		m.t.Fatalf("offered at %v, too late: %+v", at, offered)
 	}
 }
 
-// check lets time pass; each agent's transcript is another: none, slow or quick.
+// check advances the time; each agent's transcript is different: none, slow or quick.
 func (m *model) check(at time.Time) {
 	delay := m.rng.Float64() * 40
 	read := func(to string, _ time.Time) (time.Time, bool) {
@@ -155,7 +155,7 @@ func (m *model) check(at time.Time) {
 	})
 }
 
-// rare does what happens seldom.
+// rare makes rare events.
 func (m *model) rare(a string, at time.Time) {
 	msg := m.some()
 	switch m.rng.IntN(10) {
@@ -195,14 +195,14 @@ func (m *model) rare(a string, at time.Time) {
 	}
 }
 
-// forget drops the notices about the one agent that they are about.
+// forget drops the notices about one agent.
 func (m *model) forget(at time.Time) {
 	if m.rng.IntN(10) > 0 {
 		return
 	}
 	m.both("Forget", func(q *Queue) any { q.Forget("a", at); return nil })
 	for id, msg := range m.before {
-		if !msg.Notice() || msg.Key.Agent != "a" { // Rename may have given it another
+		if !msg.Notice() || msg.Key.Agent != "a" { // Rename may have changed it
 			continue
 		}
 		if !msg.State.Ended() {
@@ -212,7 +212,7 @@ func (m *model) forget(at time.Time) {
 	}
 }
 
-// message is one to put: a notice, or a send with or without a ref.
+// message returns a message to put: a notice, or a send with or without a ref.
 func (m *model) message(to string, mode alerts.Mode) Message {
 	msg := Message{
 		To:   to,
@@ -231,7 +231,7 @@ func (m *model) message(to string, mode alerts.Mode) Message {
 	return msg
 }
 
-// heard is a text with the lines of some messages, cut in the middle when it is long.
+// received returns a text with the lines of some messages, cut in the middle if it is long.
 func (m *model) heard() string {
 	var lines []string
 	for range m.rng.IntN(4) {
@@ -244,12 +244,12 @@ func (m *model) heard() string {
 	return text
 }
 
-// verify compares the queues, what is stored, and what was with what is; then it lets
-// the twin begin anew.
+// verify compares the queues, the stored state, and the state with the previous one; then it
+// restores the twin.
 func (m *model) verify() {
 	t := m.t
 	all := m.q.Of("")
-	if again := m.twin.Of(""); !slices.Equal(all, again) { // cmp.Diff takes long
+	if again := m.twin.Of(""); !slices.Equal(all, again) { // cmp.Diff is slow
 		t.Fatalf("all (-kept +restored):\n%s", cmp.Diff(all, again))
 	}
 	if m.q.Counters() != m.twin.Counters() {
@@ -263,7 +263,7 @@ func (m *model) verify() {
 	m.twin = restored(t, m.twin)
 }
 
-// store applies what Take says.
+// store applies the result of Take.
 func (m *model) store(all []Message) {
 	changed := 0
 	ok := m.q.Take(func(id string, msg *Message) {
@@ -286,7 +286,7 @@ func (m *model) store(all []Message) {
 	}
 }
 
-// compare checks each message against the step before, and the sums.
+// compare checks each message against the previous step, and the sums.
 func (m *model) compare(all []Message) {
 	t := m.t
 	now := map[string]Message{}
@@ -321,7 +321,7 @@ func (m *model) compare(all []Message) {
 		if msg.Placed && msg.Via != Queued ||
 			old && was.mayBeQueued() && !was.State.Ended() && msg.Via != Queued &&
 				msg.Offers > was.Offers {
-			t.Fatalf("may lie in a queue, and was given to another carrier: %+v", msg)
+			t.Fatalf("may be in a queue, and was offered by another carrier: %+v", msg)
 		}
 		if !msg.State.Ended() {
 			open++
@@ -353,7 +353,7 @@ func (m *model) compare(all []Message) {
 	m.before = now
 }
 
-// restored is a queue that begins with what JSON holds of another.
+// restored returns a queue with the JSON state of another.
 func restored(t *testing.T, q *Queue) *Queue {
 	t.Helper()
 	b, err := json.Marshal(q.Of(""))
@@ -371,7 +371,7 @@ func restored(t *testing.T, q *Queue) *Queue {
 
 func TestModel(t *testing.T) {
 	if testing.Short() {
-		t.Skip("one goroutine: the race detector finds nothing in it, and takes ten times as long")
+		t.Skip("uses one goroutine, and is ten times as slow with the race detector")
 	}
 	var sum Counters
 	for seed := range uint64(25) {
@@ -391,9 +391,9 @@ func TestModel(t *testing.T) {
 		Unconfirmed,
 		Expired,
 		Withdrawn,
-	} { // or else the model does not try much
+	} { // otherwise the model covers too little
 		if sum.Count(Hook, s)+sum.Count(Tmux, s)+sum.Count(None, s) < 10 {
-			t.Errorf("the model came to %s only %d times: %v", s, sum.Count(Hook, s), sum)
+			t.Errorf("the model had %s only %d times: %v", s, sum.Count(Hook, s), sum)
 		}
 	}
 }

@@ -11,7 +11,7 @@ import (
 	"sm/alerts"
 )
 
-// sec is a time in seconds after a fixed one.
+// sec returns a time in seconds after a fixed one.
 func sec(s float64) time.Time {
 	return time.Date(
 		2026,
@@ -43,12 +43,12 @@ func put(t testing.TB, q *Queue, m Message, s float64) Message {
 	return got
 }
 
-// offer takes an offer that must be made.
+// offer makes an offer that must succeed.
 func offer(t testing.TB, q *Queue, to string, by Carrier, s float64) Message {
 	t.Helper()
 	m := q.Offer(to, by, sec(s), nil)
 	if m.ID == "" {
-		t.Fatalf("nothing is offered to %s by %s", to, by)
+		t.Fatalf("no offer to %s by %s", to, by)
 	}
 	return m
 }
@@ -86,7 +86,7 @@ func TestPut(t *testing.T) {
 		t.Errorf("found %+v", got)
 	}
 	if q.Find("zzz").ID != "" {
-		t.Error("the caller chose the id")
+		t.Error("the caller's id was used")
 	}
 }
 
@@ -110,7 +110,7 @@ func TestPutRefuses(t *testing.T) {
 			Text: "x",
 			Key:  alerts.Key{Agent: "\xff"},
 		}, ErrText},
-		{"nobody", Message{Text: "x"}, ErrNobody},
+		{"no recipient", Message{Text: "x"}, ErrNobody},
 	} {
 		q := New(Defaults(), free)
 		_, err := q.Put(c.m, sec(0))
@@ -122,7 +122,7 @@ func TestPutRefuses(t *testing.T) {
 		}
 		if err != nil &&
 			(strings.Contains(err.Error(), "\n") || !strings.Contains(err.Error(), ": ")) {
-			t.Errorf("%s: not one line with what to do: %q", c.name, err)
+			t.Errorf("%s: not one line with a remedy: %q", c.name, err)
 		}
 	}
 }

@@ -17,13 +17,13 @@ import (
 
 var update = flag.Bool("update", false, "write the results of the scripts anew")
 
-// scripted is a queue under a script. Messages have names there.
+// scripted is a queue under a script, where messages have names.
 type scripted struct {
 	q     *Queue
 	ids   map[string]string
 	names map[string]string
 	held  map[string]bool
-	read  float64 // up to when the transcript was read, below 0 for none
+	read  float64 // time up to which the transcript was read, below 0 for none
 }
 
 func (s *scripted) name(m Message) string {
@@ -41,7 +41,7 @@ func (s *scripted) list(all []Message) string {
 	return result
 }
 
-// keyed is the key "AGENT/CYCLE/KIND".
+// keyed returns the key "AGENT/CYCLE/KIND".
 func keyed(text string) (k alerts.Key) {
 	f := strings.Split(text, "/")
 	k.Agent = f[0]
@@ -199,8 +199,8 @@ func (s *scripted) do(seconds float64, line string) string {
 	return fmt.Sprint(m.State, " ", m.Via, " ", m.Offers)
 }
 
-// TestScripts compares the result of each line. "options" begins some scripts: TTL and Proof in
-// seconds, Offers, PerAgent, PerSenderMinute, MessageBytes.
+// TestScripts compares the result of each line. "options" begins some scripts: TTL and Proof
+// in seconds, Offers, PerAgent, PerSenderMinute, MessageBytes.
 func TestScripts(t *testing.T) {
 	t.Parallel()
 	const path = "testdata/queue.txtar"

@@ -8,15 +8,15 @@ import (
 	"sm/alerts"
 )
 
-// reader is a simulated agent with the truth about what it has heard. Carriers lose
+// reader is a simulated agent with a record of the messages that it received. Carriers lose
 // messages and are slow, its transcript is read late, and the observer crashes.
 type reader struct {
 	rng        *rand.Rand
 	q          *Queue
 	transcript bool
 	now        float64
-	read       float64 // up to when the transcript has been read
-	under      []line  // on their way to the agent
+	read       float64 // time up to which the transcript has been read
+	under      []line  // offered and not received yet
 	written    []line  // in the transcript, not read yet
 	heard      map[string]int
 }
@@ -27,7 +27,7 @@ type line struct {
 	s  string
 }
 
-// tick is one second: what was offered arrives, what was written is read, what waits is
+// tick is one second: offers arrive, written lines are read, and waiting messages are
 // offered.
 func (r *reader) tick(t *testing.T) {
 	r.now++
@@ -52,7 +52,7 @@ func (r *reader) tick(t *testing.T) {
 	switch r.rng.IntN(4) {
 	case 0: // lost on its way, or the observer crashed between the store and the effect
 	case 1:
-		r.q.Unoffer(m.ID) // the carrier knows that it failed
+		r.q.Unoffer(m.ID) // the carrier reports the failure
 	default:
 		if m.ID != "" {
 			r.under = append(r.under, line{r.now + 25*r.rng.Float64(), m.ID, m.Line()})
@@ -60,7 +60,7 @@ func (r *reader) tick(t *testing.T) {
 	}
 }
 
-// due handles the lines up to a time, and returns the others.
+// due handles the lines up to a time and returns the others.
 func (r *reader) due(lines []line, until float64, do func(line)) []line {
 	var rest []line
 	for _, l := range lines {
@@ -73,11 +73,11 @@ func (r *reader) due(lines []line, until float64, do func(line)) []line {
 	return rest
 }
 
-// TestTruth: with a transcript each message is heard exactly once; without one a notice
-// at most once, and a send at most twice.
+// TestTruth tests that with a transcript each message is received exactly once, and without
+// one a notice at most once, and a send at most twice.
 func TestTruth(t *testing.T) {
 	if testing.Short() {
-		t.Skip("one goroutine: the race detector finds nothing in it, and takes ten times as long")
+		t.Skip("uses one goroutine, and is ten times as slow with the race detector")
 	}
 	var twice int
 	for seed := range uint64(20) {
@@ -104,15 +104,15 @@ func TestTruth(t *testing.T) {
 			n := r.heard[m.ID]
 			switch {
 			case r.transcript && (n != 1 || m.State != Confirmed):
-				t.Errorf("seed %d: heard %d times: %+v", seed, n, m)
+				t.Errorf("seed %d: received %d times: %+v", seed, n, m)
 			case !r.transcript && (m.Notice() && n > 1 || n > 2 || m.State != Unconfirmed):
-				t.Errorf("seed %d: heard %d times: %+v", seed, n, m)
+				t.Errorf("seed %d: received %d times: %+v", seed, n, m)
 			case n == 2:
 				twice++
 			}
 		}
 	}
 	if twice == 0 {
-		t.Error("no send was ever repeated: the simulation does not try much")
+		t.Error("no send was repeated: the simulation covers too little")
 	}
 }
