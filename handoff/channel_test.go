@@ -56,7 +56,7 @@ func TestChannelOf(t *testing.T) {
 	}
 }
 
-// TestProjectName compares with names of folders that the client has made.
+// TestProjectName compares with folder names of the client.
 func TestProjectName(t *testing.T) {
 	for dir, want := range map[string]string{
 		"/home/dev/proj": "-home-dev-proj", "/": "-", "/a/.b": "-a--b", "/größe": "-gr--e", "/\U0001F600": "---", "/a-b/c_d e": "-a-b-c-d-e",
@@ -72,7 +72,7 @@ func TestProjectName(t *testing.T) {
 	}
 }
 
-// FuzzNames: any channel and agent have a file that is one element of a path.
+// FuzzNames tests that any channel and agent have a file name that is one element of a path.
 func FuzzNames(f *testing.F) {
 	names := []string{
 		"", ".", "..", "../../etc/passwd", `a\b`, "-home-dev", "a/b", "new\nline", "\u202egpj", "\x00", "\xff",

@@ -9,7 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// TestClaim is the life of a document: made, given, given again, heard.
+// TestClaim is the life of a document: made, offered, offered again, received.
 func TestClaim(t *testing.T) {
 	s := newShelf(t)
 	s.gets("worker", "", noon) // no folder yet
@@ -20,7 +20,7 @@ func TestClaim(t *testing.T) {
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("claimed (-want +got):\n%s", diff)
 	}
-	s.gets("worker", "one", noon.Add(2*time.Minute)) // until it is heard
+	s.gets("worker", "one", noon.Add(2*time.Minute)) // until it is received
 	s.gets("other", "", noon.Add(3*time.Minute))
 	noError(t, s.Consume(web, d.ID, "next-worker", 44, noon.Add(4*time.Minute)))
 	s.gets("worker", "", noon.Add(5*time.Minute))
@@ -54,7 +54,7 @@ func TestClaimCurrent(t *testing.T) {
 		func(agent string) bool { asked = agent; return false },
 	); ok ||
 		asked != "old" {
-		t.Fatalf("given while its owner %q runs", asked)
+		t.Fatalf("document of a running owner %q was claimed", asked)
 	}
 	got := s.gets("new", "left behind", noon)
 	if got.ID != d.ID || got.Agent != "old" || got.ClaimedBy != "new" ||
@@ -72,7 +72,7 @@ func TestClaimCurrent(t *testing.T) {
 	s.last("old", "", noon)
 }
 
-// TestClaimNameless: a document without an owner is given to no agent.
+// TestClaimNameless tests that a document without an owner goes to no agent.
 func TestClaimNameless(t *testing.T) {
 	s := newShelf(t)
 	s.put("old", "plan", noon)
@@ -89,12 +89,12 @@ func TestClaimNameless(t *testing.T) {
 		}
 	}
 	if _, ok := s.claimFree("new", noon, nil); ok {
-		t.Error("nobody is free by nobody's word")
+		t.Error("a nameless agent got the document")
 	}
 	s.gets("new", "plan", noon)
 }
 
-// TestClaimOwn: an agent that has had a document is not new to the channel.
+// TestClaimOwn tests that an agent that has had a document is not new to the channel.
 func TestClaimOwn(t *testing.T) {
 	s := newShelf(t)
 	d := s.put("worker", "mine", noon)
@@ -138,18 +138,19 @@ func TestDocumentID(t *testing.T) {
 func TestExecuted(t *testing.T) {
 	s := newShelf(t)
 	d := s.putNew(Document{Agent: "worker", Executed: true, Body: "by handoff"}, noon)
-	s.gets("new", "", noon) // its own agent's from the start
+	s.gets("new", "", noon) // it belongs to its own agent from the start
 	s.last("worker", "by handoff", noon)
 	s.gets("worker", "by handoff", noon)
 	noError(t, s.Consume(web, d.ID, "a session that is new", 7, noon))
 	s.gets("worker", "", noon)
-	// One that is made before a compaction does not take its place.
+	// One that is made before a compaction does not replace it.
 	s.put("worker", "automatic", noon.Add(time.Second))
 	s.last("worker", "by handoff", noon.Add(24*time.Hour))
 	s.last("new", "", noon)
 }
 
-// TestExecutedLate: the proof may come when another document is the agent's already.
+// TestExecutedLate tests that the proof may arrive when the agent already has another
+// document.
 func TestExecutedLate(t *testing.T) {
 	s := newShelf(t)
 	first := s.putNew(Document{Agent: "worker", Executed: true, Body: "first"}, noon)
@@ -161,7 +162,7 @@ func TestExecutedLate(t *testing.T) {
 	s.last("worker", "second", noon)
 }
 
-// TestHandoffExpiry is a safety limit: nothing older than two hours is given.
+// TestHandoffExpiry tests that documents older than two hours are not offered.
 func TestHandoffExpiry(t *testing.T) {
 	s := newShelf(t)
 	d := s.put("worker", "old", noon)
@@ -171,16 +172,16 @@ func TestHandoffExpiry(t *testing.T) {
 	if got := strings.Count(s.read(web+".manifest.json"), `"status": "expired"`); got != 2 {
 		t.Errorf("%d entries are marked as expired", got)
 	}
-	s.gets("worker", "", noon) // for good
-	// It was given before, so it may turn out to have been heard.
+	s.gets("worker", "", noon) // permanently
+	// It was offered before, so a later proof counts.
 	noError(t, s.Consume(web, d.ID, "next-worker", 1, noon.Add(3*time.Hour)))
 	s.last("worker", "old", noon)
 	s.put("worker", "from the future", noon.Add(9*time.Hour))
 	s.gets("worker", "", noon)
 }
 
-// TestSessionIDMismatch: the word of a session that was not given the document last does
-// not count.
+// TestSessionIDMismatch tests that a proof from a session other than the last one with the
+// document does not count.
 func TestSessionIDMismatch(t *testing.T) {
 	s := newShelf(t)
 	d := s.put("worker", "plan", noon)

@@ -40,7 +40,7 @@ const web = "-home-dev-web"
 
 func webChannel() Channel { return Channel{web, "/home/dev/web"} }
 
-// put stores a document of an agent whose session is named like it.
+// put stores a document of an agent whose session has a similar name.
 func (s *shelf) put(agent, body string, at time.Time) Document {
 	s.t.Helper()
 	return s.putNew(Document{Agent: agent, Body: body}, at)
@@ -54,7 +54,7 @@ func (s *shelf) putNew(n Document, at time.Time) Document {
 	return d
 }
 
-// sessionOf is the first session of an agent.
+// sessionOf returns the first session of an agent.
 func sessionOf(agent string) string { return (agent + "00000000")[:8] + "-0000-4000-8000-000000000000" }
 
 func (s *shelf) claimFree(
@@ -68,7 +68,7 @@ func (s *shelf) claimFree(
 	return d, ok
 }
 
-// gets wants the agent to get this body, "" for nothing.
+// gets checks that the agent gets this body, "" for nothing.
 func (s *shelf) gets(agent, body string, at time.Time) Document {
 	s.t.Helper()
 	d, ok := s.claimFree(agent, at, everybody)
@@ -78,7 +78,7 @@ func (s *shelf) gets(agent, body string, at time.Time) Document {
 	return d
 }
 
-// last wants Last to give this body, "" for nothing.
+// last checks that Last returns this body, "" for nothing.
 func (s *shelf) last(agent, body string, at time.Time) {
 	s.t.Helper()
 	d, ok, err := s.Last(web, agent)
@@ -191,7 +191,7 @@ func TestPutRefuses(t *testing.T) {
 		}
 	}
 	if _, err := os.Lstat(s.dir); !errors.Is(err, fs.ErrNotExist) {
-		t.Errorf("a folder was made for nothing: %v", err)
+		t.Errorf("a folder was made without a document: %v", err)
 	}
 }
 
@@ -278,7 +278,8 @@ func TestList(t *testing.T) {
 	}
 }
 
-// TestNamesRunTogether: the beginning of a channel's files may be another's.
+// TestNamesRunTogether tests that files of a channel whose name begins with another's are
+// separate.
 func TestNamesRunTogether(t *testing.T) {
 	s := newShelf(t)
 	pairs := [][2]string{
@@ -341,7 +342,7 @@ func TestPast(t *testing.T) {
 	s.putNew(Document{Agent: "recent", Executed: true, Body: "y"}, noon.Add(24*time.Hour))
 	s.put("now", "z", noon.Add(keepFor+time.Hour))
 	if _, err := os.Lstat(old.File); !errors.Is(err, fs.ErrNotExist) {
-		t.Errorf("still there: %v", err)
+		t.Errorf("not removed: %v", err)
 	}
 	s.last("recent", "y", noon.Add(keepFor+time.Hour))
 	s.last("long ago", "", noon)

@@ -15,7 +15,7 @@ import (
 	"sm/transcript/wording"
 )
 
-// write makes a file and returns its path.
+// write writes a file and returns its path.
 func write(t *testing.T, path, text string) string {
 	t.Helper()
 	noError(t, os.WriteFile(path, []byte(text), 0o600))
@@ -50,8 +50,8 @@ func TestExamineFit(t *testing.T) {
 	}
 }
 
-// TestExamineHostile is the list of threat T20: what an agent, or what made it, may name
-// as its document.
+// TestExamineHostile tests the files that an agent, or the author of its text, may name as
+// its document.
 func TestExamineHostile(t *testing.T) {
 	dir := t.TempDir()
 	in := func(name string) string { return filepath.Join(dir, name) }
@@ -116,7 +116,7 @@ func TestExamineHostile(t *testing.T) {
 	}
 }
 
-// refused wants a refusal with a line that ends with what to do.
+// refused checks that a file is refused with one line that ends with the remedy.
 func refused(t *testing.T, path string, since time.Time, want FileReason) {
 	t.Helper()
 	asked := time.Now()
@@ -164,8 +164,8 @@ func TestExamineForeign(t *testing.T) {
 	refused(t, path, time.Time{}, FileForeign)
 }
 
-// TestExamineSwapped lets others replace and rewrite a file all the time. Whatever comes
-// back is one of the things that stood there, whole.
+// TestExamineSwapped replaces and rewrites a file continuously. The result must be one of the
+// contents, complete.
 func TestExamineSwapped(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "plan")
@@ -192,7 +192,7 @@ func TestExamineSwapped(t *testing.T) {
 			default:
 				_ = os.WriteFile(path+"~", []byte("fine"), 0o600)
 				_ = os.Rename(path+"~", path)
-				for last := reads.Load(); reads.Load() < last+2; { // so that it is read
+				for last := reads.Load(); reads.Load() < last+2; { // so that the file is read meanwhile
 					select {
 					case <-stop:
 						return
@@ -216,7 +216,7 @@ func TestExamineSwapped(t *testing.T) {
 	close(stop)
 	<-done
 	if seen[""] == 0 || len(seen) < 4 {
-		t.Errorf("nothing was swapped: %v", seen)
+		t.Errorf("no file was swapped: %v", seen)
 	}
 	t.Logf("%v", seen)
 }
@@ -230,7 +230,7 @@ func TestReadStill(t *testing.T) {
 	noError(t, err)
 	write(t, path, "another plan")
 	if _, err := readStill(f, before); !errors.Is(err, FileSwapped) {
-		t.Errorf("a file that grew meanwhile: %v", err)
+		t.Errorf("a file that has grown: %v", err)
 	}
 }
 

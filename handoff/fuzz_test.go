@@ -9,8 +9,8 @@ import (
 	"sm/handoff/files"
 )
 
-// FuzzManifest: any bytes give an error, or a manifest that is written and read again as
-// the same.
+// FuzzManifest tests that any bytes give an error, or a manifest that is the same after it is
+// written and read again.
 func FuzzManifest(f *testing.F) {
 	for _, s := range []string{
 		`{"channel":"c","current":{"id":"HO-20260202-064530-c74cc080","session_id":"s","created_at":"2026-02-02T06:45:30Z","created_by_pid":1,"working_dir":"/","type":"auto","status":"active"}}`,
@@ -40,7 +40,7 @@ func FuzzManifest(f *testing.F) {
 	})
 }
 
-// FuzzInject: whatever the body and the names are, the frame stands once.
+// FuzzInject tests for any body and names that the frame is there once.
 func FuzzInject(f *testing.F) {
 	f.Add("body", "\u202e", -1)
 	f.Add(strings.Repeat("\U0001F600", 3000), "\xff", 2001)

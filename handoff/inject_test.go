@@ -84,7 +84,8 @@ func TestInjectCut(t *testing.T) {
 	}
 }
 
-// framedRight reports whether a text has the frame once, at both ends, and is within the limit.
+// framedRight reports whether a text has the frame once, at both ends, and is within the
+// limit.
 func framedRight(got string, d Document, limit int) bool {
 	begins := strings.HasPrefix(got, "=== HANDOFF LOADED (ID: ")
 	ends := strings.HasSuffix(got, "\n"+endLine)

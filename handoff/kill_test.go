@@ -11,8 +11,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// putChild puts a document and kills itself before the nth step, or says how many there
-// were.
+// putChild stores a document and kills itself before the nth step, or prints the number of
+// steps.
 func putChild(args []string) error {
 	last, err := strconv.Atoi(args[1])
 	if err != nil {
@@ -38,8 +38,8 @@ func putChild(args []string) error {
 	return err
 }
 
-// TestKillPut kills a process before each step of a Put. What is found then is the old
-// document or the new one, whole, and never a damaged manifest.
+// TestKillPut kills a process before each step of a Put. Afterwards there is the old document
+// or the new one, complete, and never a damaged manifest.
 func TestKillPut(t *testing.T) {
 	steps := 0
 	counted := newShelf(t)
@@ -58,7 +58,7 @@ func TestKillPut(t *testing.T) {
 		cmd := childCommand(t, "put", s.dir, strconv.Itoa(n))
 		cmd.Stderr = io.Discard
 		if err := cmd.Run(); cmd.ProcessState.ExitCode() >= 0 {
-			t.Fatalf("step %d: the child ended by itself: %v", n, err)
+			t.Fatalf("step %d: the child had already ended: %v", n, err)
 		}
 		d, ok := s.claimFree("worker", noon, nobody)
 		if !ok || d.Body != "old" && d.Body != "new" ||
@@ -87,7 +87,7 @@ func TestKillPut(t *testing.T) {
 	t.Logf("%d steps: %v", steps, heard)
 }
 
-// onlyKnown wants nothing to be left over.
+// onlyKnown checks that no other files are left.
 func (s *shelf) onlyKnown(step int) {
 	s.t.Helper()
 	list, err := os.ReadDir(s.dir)
@@ -112,7 +112,7 @@ func (s *shelf) onlyKnown(step int) {
 	}
 }
 
-// TestNotStored: what cannot be stored changes nothing.
+// TestNotStored tests that a document that cannot be stored changes nothing.
 func TestNotStored(t *testing.T) {
 	s := newShelf(t)
 	s.putNew(Document{Agent: "worker", Executed: true, Body: "old"}, noon)
@@ -136,7 +136,7 @@ func TestNotStored(t *testing.T) {
 		noon,
 		nobody,
 	); err == nil {
-		t.Error("claimed, and nobody will know")
+		t.Error("claimed without a stored record")
 	}
 	s.step = func(string) {}
 	if diff := cmp.Diff(before, s.read(web+".manifest.json")); diff != "" {

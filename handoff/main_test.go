@@ -46,8 +46,8 @@ func childCommand(t *testing.T, role string, args ...string) *exec.Cmd {
 	return cmd
 }
 
-// memory is a folder in memory where there is one: the tests that make thousands of
-// documents are not about the disk.
+// memory returns a folder in memory if possible: tests that make thousands of documents are
+// not about the disk.
 func memory(t *testing.T) string {
 	t.Helper()
 	dir, err := os.MkdirTemp("/dev/shm", "sm-handoff-")

@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// races is how many times two agents meet.
+// races returns the number of races.
 func races() int {
 	if testing.Short() {
 		return 50
@@ -19,7 +19,7 @@ func races() int {
 	return 1000
 }
 
-// raceFolder is a fresh folder now and then: each has a thousand files at most.
+// raceFolder returns a fresh folder from time to time: each has at most a thousand files.
 func raceFolder(
 	base string,
 	n int,
@@ -69,24 +69,24 @@ func TestRaces(t *testing.T) {
 		var own, left [2]string
 		for i, c := range children {
 			if !c.out.Scan() {
-				t.Fatalf("race %d: a racer has gone", n)
+				t.Fatalf("race %d: a process has ended", n)
 			}
 			own[i], left[i], _ = strings.Cut(c.out.Text(), "|")
 		}
 		if own != [2]string{"of a", "of b"} {
-			t.Fatalf("race %d: they heard %q", n, own)
+			t.Fatalf("race %d: got documents %q", n, own)
 		}
 		if left != [2]string{"left", "-"} && left != [2]string{"-", "left"} {
-			t.Fatalf("race %d: of what was left they heard %q", n, left)
+			t.Fatalf("race %d: got left document %q", n, left)
 		}
 		won[left[0]]++
 	}
-	t.Logf("of %d races the first won %d", races(), won["left"])
+	t.Logf("the first won %[2]d of %[1]d races", races(), won["left"])
 }
 
-// raceChild is an agent that, for each number read, hands over and starts again in
-// one channel, and starts anew in another, where a third has left a document. It
-// prints what it was given in each.
+// raceChild is an agent that, for each number read, hands over and starts again in one
+// channel, and starts in another, where a third agent has left a document. It prints the
+// document that it got in each.
 func raceChild(args []string) error {
 	agent := args[1]
 	in := bufio.NewScanner(os.Stdin)
@@ -127,12 +127,12 @@ func raceChild(args []string) error {
 func holdChild(args []string) error {
 	return NewDocuments(args[0], 0, nil).with(func(*store) error {
 		fmt.Println("held")
-		<-time.After(time.Hour) // a process without a timer would end as deadlocked
+		<-time.After(time.Hour) // without a timer the runtime reports a deadlock
 		return nil
 	})
 }
 
-// TestStaleLock is a race: the holder of the lock is killed.
+// TestStaleLock tests that the lock of a killed process is free.
 func TestStaleLock(t *testing.T) {
 	s := newShelf(t)
 	s.put("worker", "plan", noon)
@@ -142,7 +142,7 @@ func TestStaleLock(t *testing.T) {
 	noError(t, cmd.Start())
 	t.Cleanup(func() { _ = cmd.Process.Kill() })
 	if line, err := bufio.NewReader(out).ReadString('\n'); line != "held\n" {
-		t.Fatalf("the holder says %q, %v", line, err)
+		t.Fatalf("the holder printed %q, %v", line, err)
 	}
 	given := make(chan string)
 	go func() {
@@ -151,7 +151,7 @@ func TestStaleLock(t *testing.T) {
 	}()
 	select {
 	case got := <-given:
-		t.Fatalf("given while another holds the lock: %s", got)
+		t.Fatalf("got a document while another process holds the lock: %s", got)
 	case <-time.After(50 * time.Millisecond):
 	}
 	noError(t, cmd.Process.Kill())

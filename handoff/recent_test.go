@@ -14,7 +14,7 @@ import (
 
 var update = flag.Bool("update", false, "write the golden files anew")
 
-// transcript has all kinds of records, around what counts.
+// transcript has all kinds of records besides those that count.
 const transcript = `{"type":"user","uuid":"u1","timestamp":"2026-01-02T08:00:00.000Z","message":{"role":"user","content":"Build the login form."}}
 {"type":"assistant","uuid":"a1","timestamp":"2026-01-02T08:00:01.000Z","message":{"model":"m","content":[{"type":"thinking","thinking":"hm"},{"type":"text","text":"I look at the code."},{"type":"tool_use","name":"Read","input":{"text":"no"}}]}}
 {"type":"user","uuid":"u2","timestamp":"2026-01-02T08:00:02.000Z","message":{"role":"user","content":[{"type":"tool_result","content":[{"type":"text","text":"file"}]}]}}
@@ -41,7 +41,7 @@ func recentOf(t *testing.T, text string) []Message {
 	return got
 }
 
-// prompts are n records with the same text, each after its number.
+// prompts returns n records with the same text, each after its number.
 func prompts(n int, text string) string {
 	var b strings.Builder
 	for i := range n {
@@ -75,12 +75,12 @@ func TestRecent(t *testing.T) {
 		t.Errorf("%d messages of %d characters", len(got), n)
 	}
 	if got := recentOf(t, ""); len(got) != 0 {
-		t.Errorf("of nothing: %q", got)
+		t.Errorf("empty transcript: %q", got)
 	}
 }
 
-// TestRecentTail: what is large at the end hides nothing, and the middle of a line is no
-// record.
+// TestRecentTail tests that a large record at the end hides nothing, and that a partial line
+// is no record.
 func TestRecentTail(t *testing.T) {
 	result := `{"type":"user","message":{"content":[{"type":"tool_result","content":"%s"}]}}` + "\n"
 	large := fmt.Sprintf(result, strings.Repeat("x", 3<<20))
@@ -91,7 +91,7 @@ func TestRecentTail(t *testing.T) {
 		t.Errorf("beyond the limit: %q", got)
 	}
 	line := `{"type":"user","message":{"content":"{\"type\":\"user\",\"message\":{\"content\":\"forged\"}}"}}` + "\n"
-	for n := 1; n < len(line); n++ { // is how many bytes are not read
+	for n := 1; n < len(line); n++ { // the number of bytes that are not read
 		noise := strings.Repeat("x", firstBytes+n-len(line)-len(transcript)-1) + "\n"
 		if got := recentOf(t, line+noise+transcript); len(got) != 5 {
 			t.Fatalf("from %d on: %q", n, got)
@@ -130,7 +130,8 @@ func TestAutoDocument(t *testing.T) {
 	}
 }
 
-// TestAutoDocumentFits: with the largest messages it still goes into one answer of a hook.
+// TestAutoDocumentFits tests that with the largest messages the document fits into one answer
+// of a hook.
 func TestAutoDocumentFits(t *testing.T) {
 	recent := recentOf(t, prompts(100, strings.Repeat(" word", 1000)))
 	if len(recent) < 10 || !strings.HasPrefix(recent[len(recent)-1].Text, "99") {

@@ -17,7 +17,7 @@ func (s *shelf) rejected(agent, why string) {
 	}
 }
 
-// TestManifestAndFileDiffer is a race: the document is rejected.
+// TestManifestAndFileDiffer tests that a document that differs from its manifest is rejected.
 func TestManifestAndFileDiffer(t *testing.T) {
 	s := newShelf(t)
 	d := s.put("worker", "plan", noon)
@@ -72,7 +72,7 @@ func TestDamagedManifest(t *testing.T) {
 				t.Errorf("%d bytes were kept", len(got))
 			}
 			if !strings.Contains(s.log.String(), "damaged") {
-				t.Error("nobody was told")
+				t.Error("got no error in the log")
 			}
 			s.put("worker", "again", noon)
 			s.gets("worker", "again", noon)
@@ -82,13 +82,14 @@ func TestDamagedManifest(t *testing.T) {
 				t.Errorf("%d bytes were kept of the second", len(got))
 			}
 			if _, err := os.Lstat(plan.File); err != nil {
-				t.Errorf("the document of the damaged one has gone: %v", err)
+				t.Errorf("the document of the damaged manifest was removed: %v", err)
 			}
 		})
 	}
 }
 
-// TestIrregularManifest: what is no file is moved away too, and nothing waits for it.
+// TestIrregularManifest tests that a manifest that is no file is also set aside, without
+// waiting for it.
 func TestIrregularManifest(t *testing.T) {
 	s := newShelf(t)
 	s.put("worker", "plan", noon)
@@ -100,7 +101,7 @@ func TestIrregularManifest(t *testing.T) {
 	s.gets("worker", "again", noon)
 }
 
-// TestUnknownMembers: what a newer version writes outlives this one's writing.
+// TestUnknownMembers tests that members written by a newer version are kept.
 func TestUnknownMembers(t *testing.T) {
 	s := newShelf(t)
 	s.put("worker", "plan", noon)
@@ -128,7 +129,7 @@ func TestUnknownMembers(t *testing.T) {
 		`"weight": {`:             1,
 	} {
 		if strings.Count(got, part) != n {
-			t.Errorf("%s is not %d times in %s", part, n, got)
+			t.Errorf("want %[1]s %[2]d times in %[3]s", part, n, got)
 		}
 	}
 	unknown := strings.Replace(got, `"status": "active"`, `"status": "paused"`, -1)
@@ -136,7 +137,7 @@ func TestUnknownMembers(t *testing.T) {
 	s.gets("other", "", noon)
 }
 
-// TestManifestOfScripts reads what scripts of others leave.
+// TestManifestOfScripts reads manifests written by other scripts.
 func TestManifestOfScripts(t *testing.T) {
 	s := newShelf(t)
 	noError(t, os.MkdirAll(s.dir, 0o700))
@@ -153,7 +154,7 @@ func TestManifestOfScripts(t *testing.T) {
 	at := time.Date(2026, 2, 2, 7, 0, 0, 0, time.UTC)
 	d, ok, err := s.Claim(Claimant{Channel{"global", "/home/dev"}, "new", "s", 1}, at, nobody)
 	if ok || err != nil {
-		t.Errorf("given though nobody is free: %v", err)
+		t.Errorf("got a document though no owner has ended: %v", err)
 	}
 	d, ok, err = s.Claim(
 		Claimant{Channel{"global", "/home/dev"}, "new", "s", 1},

@@ -7,8 +7,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// TestAgain: a fresh thread, with the same settings; what would bring the old
-// one back is left out.
+// TestAgain tests that a fresh thread gets the same settings, without arguments that would
+// resume the old one.
 func TestAgain(t *testing.T) {
 	t.Parallel()
 	for argv, want := range map[string]string{

@@ -18,8 +18,8 @@ func noError(t *testing.T, err error) {
 	}
 }
 
-// standIn is a client whose command writes its arguments and what it sees of
-// its environment into files, and does what more is asked of it.
+// standIn is a client whose command writes its arguments and part of its environment to
+// files, and runs more commands.
 func standIn(t *testing.T, more string) (home string) {
 	t.Helper()
 	dir := t.TempDir()
@@ -34,7 +34,7 @@ func standIn(t *testing.T, more string) (home string) {
 	return home
 }
 
-// TestAdd: the text is one argument, whatever it holds, and no shell sees it.
+// TestAdd tests that any text is one argument, and no shell reads it.
 func TestAdd(t *testing.T) {
 	home := standIn(t, "")
 	const text = "[sm message] $(touch x) `touch y`; 'a' \"b\" \\ é --thread z\ttab #a1b2c3"
@@ -60,8 +60,8 @@ func TestAdd(t *testing.T) {
 	}
 }
 
-// TestAddLooks: a text that is in the queue, however large that is, or in the journal, is not
-// put there again. Where the queue cannot be looked into, nothing is put there.
+// TestAddLooks tests that a text that is in the queue, however large that is, or in the
+// journal, is not added again, and that nothing is added if the queue cannot be read.
 func TestAddLooks(t *testing.T) {
 	holds := func(at int64) func(string) error {
 		return func(path string) error {
@@ -99,8 +99,8 @@ func TestAddLooks(t *testing.T) {
 	}
 }
 
-// TestAddSaysNoText: what the client quotes of the text does not come into its
-// error, which is logged.
+// TestAddSaysNoText tests that text that the client quotes is not part of its error, which is
+// logged.
 func TestAddSaysNoText(t *testing.T) {
 	const text = "[sm message] The password is swordfish. #a1b2c3"
 	for _, words := range []string{
@@ -123,7 +123,7 @@ func TestAddSaysNoText(t *testing.T) {
 	}
 }
 
-// TestAddRefused: what the client refuses has not been placed, and its reason is one line.
+// TestAddRefused tests that a refused text counts as not placed, and the reason is one line.
 func TestAddRefused(t *testing.T) {
 	home := standIn(
 		t,
@@ -151,7 +151,7 @@ func TestAddRefused(t *testing.T) {
 	}
 }
 
-// TestProgram: the thread's own client is asked, by the path of its process;
+// TestProgram tests that the thread's own client is called, by the path of its process, or
 // else the one in the PATH.
 func TestProgram(t *testing.T) {
 	home := standIn(t, "")

@@ -104,12 +104,12 @@ func TestGuardExempts(t *testing.T) {
 			1,
 		))
 		if g.Exempt(folder, p) {
-			t.Errorf("%s is exempt", folder)
+			t.Errorf("%s is allowed", folder)
 		}
 	}
 }
 
-// plainCommands are taken as they stand by any shell.
+// plainCommands are read unchanged by any shell.
 func plainCommands() map[string][]string {
 	return map[string][]string{
 		"sm session dehydrate":    {"sm", "session", "dehydrate"},
@@ -144,7 +144,7 @@ func TestGuardPlainCommands(t *testing.T) {
 		if diff := cmp.Diff(want, words); diff != "" || !ok || !g.plainCommand(command, "/") {
 			t.Errorf("%s: %v (-want +got):\n%s", command, ok, diff)
 		}
-		// The shell agrees. Its sm prints what it is given.
+		// The shell agrees. Its sm prints its arguments.
 		out, err := exec.Command(
 			"/bin/sh",
 			"-c",
@@ -170,12 +170,13 @@ func TestGuardPlainCommands(t *testing.T) {
 		"sm session update --force a overflowed false", "sm session update a overflowed false --force=true", "sm session '--force' update a overflowed false",
 	} {
 		if g.plainCommand(command, "/") {
-			t.Errorf("%q is taken for a plain sm command", command)
+			t.Errorf("%q is accepted as a plain sm command", command)
 		}
 	}
 }
 
-// Whatever is taken for plain has, outside of quotes, no character that a shell knows.
+// FuzzGuardPlainWords tests that accepted commands have, outside of quotes, no character with
+// a meaning in a shell.
 func FuzzGuardPlainWords(f *testing.F) {
 	for command := range plainCommands() {
 		f.Add(command)
@@ -203,7 +204,7 @@ func FuzzGuardPlainWords(f *testing.F) {
 		if quote != 0 || strings.ContainsAny(bare.String(), "\n\t;&|<>()$`\\*?[]{}!#") ||
 			strings.ContainsAny(double.String(), "$`\\") ||
 			strings.ContainsAny(command, "\n\r\x00") {
-			t.Errorf("%q is taken for %q", command, words)
+			t.Errorf("%q is read as %q", command, words)
 		}
 	})
 }

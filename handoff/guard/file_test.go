@@ -95,8 +95,8 @@ func TestGuardWriterProcess(t *testing.T) {
 	}
 }
 
-// Two writers never lose each other's fields, nor what neither knows, and a reader sees one
-// whole file or another.
+// TestGuardTwoWriters tests that two writers never lose each other's fields, nor fields
+// unknown to both, and that a reader sees complete files.
 func TestGuardTwoWriters(t *testing.T) {
 	p := newProject(t)
 	path := p.put("A", State{PID: 7})
@@ -141,7 +141,7 @@ func TestGuardTwoWriters(t *testing.T) {
 		strings.Join(strings.Fields(text), ""),
 		`"todo":[1,2]`,
 	) {
-		t.Errorf("lost what is not ours: %s", text)
+		t.Errorf("lost unknown fields: %s", text)
 	}
 	names, err := filepath.Glob(filepath.Join(p.session("A"), ".*"))
 	if err != nil || len(names) != 2 {
@@ -153,7 +153,7 @@ func TestGuardUpdate(t *testing.T) {
 	p := newProject(t)
 	path := p.put("A", State{PID: 7})
 	noError(t, os.Chmod(path, 0o640))
-	p.write(path+".new", "what a kill has left") // and must be in nobody's way
+	p.write(path+".new", "left by a kill") // must not matter
 	set := func(skill string, err error) error {
 		return Update(t.Context(), path, func(s *State) error { s.Skill = skill; return err })
 	}
@@ -169,14 +169,14 @@ func TestGuardUpdate(t *testing.T) {
 	noError(t, set("c", errUnchanged))
 	p.want("A", State{PID: 7, Skill: "a"})
 	if again, err := os.Stat(path); err != nil || !os.SameFile(info, again) {
-		t.Errorf("written without need: %v", err)
+		t.Errorf("written without a change: %v", err)
 	}
 	if err := Update(t.Context(), p.state("B"), nil); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("no such session: %v", err)
 	}
 }
 
-// A lock that is held is waited for, no longer than the caller wants.
+// TestGuardLockHeld tests that a held lock is waited for, within the caller's timeout.
 func TestGuardLockHeld(t *testing.T) {
 	p := newProject(t)
 	path := p.put("A", State{PID: 7})
@@ -202,7 +202,7 @@ func TestGuardLockHeld(t *testing.T) {
 	}
 }
 
-// hostile are things that stand where a state file should.
+// hostile returns functions that put other things in the place of a state file.
 func hostile(t *testing.T) map[string]func(path string) {
 	must := func(err error) { noError(t, err) }
 	text := func(s string) func(string) {
@@ -235,8 +235,8 @@ func hostile(t *testing.T) map[string]func(path string) {
 	}
 }
 
-// Any other content of a state file counts as no state, and an activation keeps the
-// file under another name.
+// TestGuardHostileFiles tests that any other content of a state file counts as no state, and
+// that an activation keeps the file under another name.
 func TestGuardHostileFiles(t *testing.T) {
 	client := Client{"abc-123-def", 12345, "1"}
 	for name, put := range hostile(t) {

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// By the session first, by the process second.
+// TestGuardFinds tests that the session counts first, and the process second.
 func TestGuardFinds(t *testing.T) {
 	const (
 		session = "sessionId=s "
@@ -65,7 +65,8 @@ func TestGuardFinds(t *testing.T) {
 	}
 }
 
-// The client's folder goes up and down with its cd; the folder that it was started in stays.
+// TestGuardFindsFromSeveralFolders tests that a state is found from the client's start
+// folder, although its working directory changes with cd.
 func TestGuardFindsFromSeveralFolders(t *testing.T) {
 	p := newProject(t)
 	q := newProject(t)
@@ -89,10 +90,10 @@ func TestGuardAny(t *testing.T) {
 	p.write(filepath.Join(p.session("A"), DocumentFile), "x")
 	p.write(p.session("file"), "x")
 	if Any(deep) || Any(nil) {
-		t.Error("there is none")
+		t.Error("found a state where none exists")
 	}
 	p.put("B", State{})
 	if !Any(deep) || Any(deep[:2]) {
-		t.Error("there is one above the last folder")
+		t.Error("found no state above the last folder")
 	}
 }

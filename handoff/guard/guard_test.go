@@ -42,7 +42,8 @@ func TestGuardDecides(t *testing.T) {
 	}
 }
 
-// The session that makes the call is the full one, with any content of the file.
+// TestGuardDecidesWhoseContextIsFull tests that the session that makes the call is the full
+// one, for any content of the file.
 func TestGuardDecidesWhoseContextIsFull(t *testing.T) {
 	client := Client{"s", 7, "100"}
 	for _, tt := range []struct {
@@ -53,7 +54,7 @@ func TestGuardDecidesWhoseContextIsFull(t *testing.T) {
 		news  bool
 	}{
 		{"not bound", State{PID: 7}, 0.8, "s", true},
-		{"bound to what somebody has written", State{PID: 7, SessionID: "x"}, 0.8, "s", true},
+		{"bound to an id from elsewhere", State{PID: 7, SessionID: "x"}, 0.8, "s", true},
 		{"full already, not bound", State{PID: 7, Overflowed: true}, 0.1, "s", true},
 		{"full already, then cleared", State{
 			PID:        7,
@@ -70,8 +71,8 @@ func TestGuardDecidesWhoseContextIsFull(t *testing.T) {
 	}
 }
 
-// TestGuardChecks: an overflow is on disk when the call is decided, also when the call is
-// allowed, and is new once. Where it cannot be stored the call is allowed.
+// TestGuardChecks tests that an overflow is stored when the call is decided, also when the
+// call is allowed, and is reported once; and that the call is allowed if it cannot be stored.
 func TestGuardChecks(t *testing.T) {
 	p := newProject(t)
 	p.put("A", State{PID: 7, PIDStart: "1", Lifecycle: SessionActive})
@@ -109,7 +110,8 @@ func TestGuardChecks(t *testing.T) {
 	}
 }
 
-// A message with the remedy and the allowed tools, without a percentage.
+// TestGuardRefusalSaysWhatToDo tests for a message with the remedy and the allowed tools,
+// without a percentage.
 func TestGuardRefusalSaysWhatToDo(t *testing.T) {
 	got := testGuard().Refusal("/p/sessions/A", &State{
 		RestartRefused: "no restart of 10 is left",
@@ -121,11 +123,11 @@ func TestGuardRefusalSaysWhatToDo(t *testing.T) {
 		"The restart that was asked for did not come: no restart of 10 is left.",
 	} {
 		if !strings.Contains(got, want) {
-			t.Errorf("%q does not say %q", got, want)
+			t.Errorf("%q does not contain %q", got, want)
 		}
 	}
 	if strings.ContainsRune(got, '%') {
-		t.Errorf("%q tells a percentage", got)
+		t.Errorf("%q contains a percentage", got)
 	}
 }
 
@@ -154,7 +156,7 @@ func TestGuardLine(t *testing.T) {
 	}
 }
 
-// The process of the activation leads to the session.
+// TestGuardBinds tests that the process of the activation identifies the session.
 func TestGuardBinds(t *testing.T) {
 	client := Client{"new", 7, "100"}
 	const mine = "pid=7 pidStart=100 contextUsage=0.5 "
@@ -276,8 +278,8 @@ func TestGuardSet(t *testing.T) {
 	}
 }
 
-// While a session is full no caller can change its identity or what would let
-// it go; only a person can override that.
+// TestGuardSetWhileFull tests that while a session is full no caller can change its identity
+// or a field that would free it; only a person can override that.
 func TestGuardSetWhileFull(t *testing.T) {
 	values := map[string]string{
 		"pid": "4242", "pidStart": "", "sessionId": "", "skill": "test", "lifecycle": "restarting", "overflowed": "false", "killRequested": "false",
@@ -306,7 +308,7 @@ func TestGuardSetWhileFull(t *testing.T) {
 	for _, field := range names {
 		value, known := values[field]
 		if !known {
-			t.Errorf("%s is new: may it be set while the context is full?", field)
+			t.Errorf("new field %s: add whether it may be set while the context is full", field)
 		}
 		s := full
 		if err := s.Set(field, value, guardNow, false); (err == nil) != slices.Contains(free, field) {

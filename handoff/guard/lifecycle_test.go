@@ -26,7 +26,7 @@ func nobodyLives(int, string) bool { return false }
 // granted is the answer of a supervisor that restarts.
 func granted() error { return nil }
 
-// fails wants an error with a part.
+// fails checks for an error that contains a part.
 func fails(t *testing.T, what string, err error, part string) {
 	t.Helper()
 	if err == nil || !strings.Contains(err.Error(), part) {
@@ -34,8 +34,8 @@ func fails(t *testing.T, what string, err error, part string) {
 	}
 }
 
-// state is a state with fields by their names in the file; times are seconds before or after
-// guardNow.
+// state returns a state with fields by their names in the file; times are seconds before or
+// after guardNow.
 func state(t testing.TB, text string) State {
 	t.Helper()
 	var s State
@@ -125,7 +125,7 @@ func TestGuardActivates(t *testing.T) {
 	}
 }
 
-// Several agents, one project, one state each.
+// TestGuardAgentsDoNotCollide tests several agents in one project, each with its own state.
 func TestGuardAgentsDoNotCollide(t *testing.T) {
 	p := newProject(t)
 	lives := func(pid int, start string) bool {
@@ -150,14 +150,14 @@ func TestGuardAgentsDoNotCollide(t *testing.T) {
 			t.Errorf("%v: found %q", c, path)
 		}
 	}
-	// Nor is a full session left by moving to another folder.
+	// A full session also stays when its client moves to another folder.
 	p.put("C", state(t, "pid=8 pidStart=200 sessionId=s2 overflowed=true"))
 	fails(t, "leaving a full session", activate("D", other), "has overflowed")
 	noError(t, activate("D", Client{"s3", 8, "200"})) // after a clear
 	// In this state it has no owner, and any client may take it.
 	p.want("C", State{Lifecycle: SessionCompleted})
 	if done, err := p.activate("C", Client{"s4", 9, "1"}, lives); err != nil || done.Full {
-		t.Errorf("a session that was full once: %+v, %v", done, err)
+		t.Errorf("a session that was full before: %+v, %v", done, err)
 	}
 	// If the full session is unknown, its process must have ended.
 	for alive, want := range map[bool]bool{true: true, false: false} {
@@ -168,10 +168,10 @@ func TestGuardAgentsDoNotCollide(t *testing.T) {
 			func(int, string) bool { return alive },
 		)
 		if err != nil || done.Full != want {
-			t.Errorf("the full process lives %v: %+v, %v", alive, done, err)
+			t.Errorf("full process alive %v: %+v, %v", alive, done, err)
 		}
 	}
-	// Nor by moving to another project, nor under a process of its own.
+	// It also stays when its client moves to another project, or another process reports.
 	q := newProject(t)
 	for name, text := range map[string]string{
 		"by its process": "pid=8 pidStart=200 sessionId=s3 overflowed=true",
@@ -192,8 +192,8 @@ func TestGuardAgentsDoNotCollide(t *testing.T) {
 	}
 	p.put("F", State{PID: 5, SessionID: "s3", Lifecycle: SessionActive})
 	noError(t, activate("H", Client{"s3", 8, "200"}))
-	p.want("F", State{Lifecycle: SessionCompleted}) // a resumed client has one session, too
-	// A process with the used pid of an agent that died is another one.
+	p.want("F", State{Lifecycle: SessionCompleted}) // a resumed client also has only one session
+	// A process with the reused pid of an agent that has ended is another one.
 	p.put("E", state(t, "pid=7 pidStart=1 skill=x lifecycle=active"))
 	noError(t, activate("E", other))
 }
@@ -220,7 +220,8 @@ func TestGuardActivationRefuses(t *testing.T) {
 	}
 }
 
-// There is no restart without a handover of this very work.
+// TestGuardRestartNeedsDocument tests that there is no restart without a document about this
+// work.
 func TestGuardRestartNeedsDocument(t *testing.T) {
 	client := Client{"s", 7, "100"}
 	was := state(
@@ -269,7 +270,7 @@ func TestGuardRestartNeedsDocument(t *testing.T) {
 			)
 			if tt.want != "" {
 				if fails(t, tt.name, err, tt.want); asked {
-					t.Error("asked all the same")
+					t.Error("requested a restart")
 				}
 				p.want("A", tt.state)
 				return
@@ -283,7 +284,7 @@ func TestGuardRestartNeedsDocument(t *testing.T) {
 	}
 }
 
-// The flow from the dehydration on, by files alone.
+// TestGuardFlowOfRestart tests the sequence from the dehydration on, by files only.
 func TestGuardFlowOfRestart(t *testing.T) {
 	p := newProject(t)
 	dir := p.session("2026_02_05 A")
@@ -314,7 +315,7 @@ func TestGuardFlowOfRestart(t *testing.T) {
 	update(func(s *State) { testGuard().mark(s, old, 0.8); s.Dehydrate(time.Now()) })
 	p.write(filepath.Join(dir, DocumentFile), "What to do next.\n")
 	if RestartPrompt(p.dir, 7, "100") != "" {
-		t.Error("a restart that nobody has asked for")
+		t.Error("got a restart without a request")
 	}
 	refused := errors.New("refused")
 	before := p.read("2026_02_05 A")
@@ -329,10 +330,10 @@ func TestGuardFlowOfRestart(t *testing.T) {
 	) {
 		t.Errorf("error %v", err)
 	}
-	p.want("2026_02_05 A", *before) // the supervisor was not there: all is as before
+	p.want("2026_02_05 A", *before) // without the supervisor nothing has changed
 	noError(t, AskRestart(t.Context(), dir, old, granted))
 
-	// A late report of the client that is being ended does not bring the session back.
+	// A late report of the client that is ending does not bring the session back.
 	update(func(s *State) { s.Report(Client{"u", 7, "100"}, 0.1, time.Now()) })
 	for _, c := range []Client{{
 		PID:   8,
@@ -377,7 +378,7 @@ func TestGuardFlowOfRestart(t *testing.T) {
 		s.CurrentPhase == "" {
 		t.Errorf("after the activation: %+v", s)
 	}
-	// The document is spent: another restart needs another one.
+	// The document was used: another restart needs another one.
 	doc := filepath.Join(dir, DocumentFile)
 	past := time.Now().Add(-time.Minute)
 	noError(t, os.Chtimes(doc, past, past))
@@ -385,7 +386,7 @@ func TestGuardFlowOfRestart(t *testing.T) {
 	fails(t, "a second restart from the old document", err, "is older than")
 }
 
-// A prompt that somebody has written stays, for one restart.
+// TestGuardOwnPrompt tests that a prompt written by a person is used for one restart.
 func TestGuardOwnPrompt(t *testing.T) {
 	p := newProject(t)
 	p.put("A", State{PID: 7, PIDStart: "100", RestartPrompt: "go on"})

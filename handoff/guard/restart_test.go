@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// A restart that the supervisor refuses leaves a session that can hand over
-// once more, and knows why.
+// TestGuardRestartRefused tests that after a refused restart the session can hand over again,
+// and has the reason.
 func TestGuardRestartRefused(t *testing.T) {
 	client := Client{"s", 7, "100"}
 	const (
@@ -30,7 +30,7 @@ func TestGuardRestartRefused(t *testing.T) {
 				state(t, "pid=8 pidStart=100 killRequested=true lifecycle=restarting"),
 			)
 			p.write(filepath.Join(p.session("A"), DocumentFile), "x")
-			for range 2 { // the document does for another try
+			for range 2 { // the document is valid for another attempt
 				noError(t, AskRestart(t.Context(), p.session("A"), client, granted))
 				if s := p.read("A"); s.RestartRefused != "" || !s.KillRequested {
 					t.Errorf("asked: %+v", s)
@@ -48,7 +48,7 @@ func TestGuardRestartRefused(t *testing.T) {
 				p.dir,
 				7,
 				"100",
-				"nobody has asked",
+				"no restart was requested",
 			); err != nil ||
 				p.read("A").RestartRefused != want.RestartRefused {
 				t.Errorf("error %v, %+v", err, p.read("A"))
@@ -60,8 +60,8 @@ func TestGuardRestartRefused(t *testing.T) {
 	}
 }
 
-// Neither a restart nor a handoff brings back what is completed; a full one
-// goes on in the fresh context.
+// TestGuardResumedLeavesCompleted tests that neither a restart nor a handoff reopens a
+// completed session, and that a full one continues in the fresh context.
 func TestGuardResumedLeavesCompleted(t *testing.T) {
 	p := newProject(t)
 	done := state(

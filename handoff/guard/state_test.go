@@ -9,7 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 )
 
-// seedState is a file with every field, as another program has written it.
+// seedState is a file with every field, as written by another program.
 const seedState = `{
   "pid": 12345,
   "sessionId": "abc-123-def",
@@ -62,7 +62,8 @@ func TestGuardStateFields(t *testing.T) {
 	}
 }
 
-// Members of other programs stay, and members of the wrong type count as absent.
+// TestGuardStateKeepsUnknown tests that members of other programs stay, and that members of
+// the wrong type count as absent.
 func TestGuardStateKeepsUnknown(t *testing.T) {
 	s := parseGuard(
 		t,
@@ -110,7 +111,7 @@ func FuzzGuardState(f *testing.F) {
 		s.SessionID = strings.ToValidUTF8(session, "?") // as JSON has it
 		out, err := s.Encode()
 		if err != nil {
-			t.Skip(err) // a time that another program has written
+			t.Skip(err) // a time written by another program
 		}
 		again, err := ParseState(out)
 		if err != nil {

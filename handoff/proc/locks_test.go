@@ -21,14 +21,14 @@ func TestLocks(t *testing.T) {
 	}
 	if p, held := new(Locks).Holder(path); !held || p.PID != os.Getpid() ||
 		p.Start == "" {
-		t.Errorf("a file that is locked is not, or by %+v", p)
+		t.Errorf("got holder %+v, want this process", p)
 	}
 	noError(t, syscall.Flock(int(f.Fd()), syscall.LOCK_UN))
 	if _, held := new(Locks).Holder(path); held {
-		t.Error("a file that is free is locked")
+		t.Error("an unlocked file is reported as locked")
 	}
 	if _, held := new(Locks).Holder(filepath.Join(dir, "none")); held {
-		t.Error("a file that does not exist is locked")
+		t.Error("a missing file is reported as locked")
 	}
 }
 
@@ -45,8 +45,8 @@ func TestFlocks(t *testing.T) {
 	}
 }
 
-// TestLocksOfOthers: no process of another user holds a file, nor one that locks
-// another file with the same inode.
+// TestLocksOfOthers tests that no process of another user counts as the holder of a file, nor
+// one that locks another file with the same inode.
 func TestLocksOfOthers(t *testing.T) {
 	t.Parallel()
 	if os.Geteuid() != 0 {

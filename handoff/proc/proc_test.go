@@ -71,7 +71,7 @@ func TestClientPID(t *testing.T) {
 	}
 }
 
-// procWith is a /proc with a file of each process.
+// procWith returns a /proc with a file for each process.
 func procWith(t *testing.T, file string, texts map[int]string) string {
 	t.Helper()
 	procDir := t.TempDir()

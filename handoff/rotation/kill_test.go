@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// world is a client with its terminal, and an observer that is killed at any moment. What
-// the observer stores is snapshot; effects begin once their batch is stored.
+// world is a client with its terminal, and an observer that is killed at any moment. snapshot
+// is the observer's stored state; effects start once their batch is stored.
 type world struct {
 	t   *testing.T
 	rng *rand.Rand
@@ -21,9 +21,9 @@ type world struct {
 	agents    map[string]AgentRecord
 	counters  Counters
 
-	session  int    // which context the client has
+	session  int    // number of the client's context
 	box      string // a text that was pasted without Enter
-	draft    bool   // a human's, which keeps all typing out
+	draft    bool   // a person's draft, which prevents typing
 	busy     bool
 	hooks    bool // the client's hooks arrive
 	inputs   []Input
@@ -35,8 +35,8 @@ type world struct {
 
 func (w *world) id() string { return fmt.Sprintf("s%d", w.session) }
 
-// store is one transaction, after which the effects are done, or not: a kill may come
-// before, between and after them.
+// store is one transaction, followed by its effects or not: a kill may come before, between
+// and after them.
 func (w *world) store(effects []Effect) {
 	rotations := maps.Clone(w.rotations)
 	agents := maps.Clone(w.agents)
@@ -176,9 +176,9 @@ func (w *world) step() {
 	}
 }
 
-// TestRotationKills: the observer dies at any moment, thousands of times. Never are there
-// two /clear for one handoff, and never one whose prompt is neither typed nor reported;
-// nothing that was scheduled is lost.
+// TestRotationKills kills the observer at any moment, thousands of times. There are never two
+// /clear for one handoff, and never one without a typed prompt or a report; no scheduled
+// handoff is lost.
 func TestRotationKills(t *testing.T) {
 	seen := map[State]int{}
 	left := 0
@@ -220,7 +220,7 @@ func TestRotationKills(t *testing.T) {
 			}
 			w.settle()
 		}
-		if w.box != "" { // only where somebody was in the way for as long as the proof has time
+		if w.box != "" { // only if a draft was in the box for as long as the proof may take
 			left++
 			if all := w.m.All(); !slices.ContainsFunc(
 				all,
@@ -229,13 +229,13 @@ func TestRotationKills(t *testing.T) {
 						r.Reason != ReasonFileGone
 				},
 			) {
-				t.Fatalf("seed %d: %q stands in the box after %+v", seed, w.box, all)
+				t.Fatalf("seed %d: %q is left in the box after %+v", seed, w.box, all)
 			}
 		}
 		for id := range scheduled {
 			r := w.m.Find(id)
 			if !r.State.Ended() {
-				t.Fatalf("seed %d: %s is lost, or stuck in %v", seed, id, r.State)
+				t.Fatalf("seed %d: %s is missing, or stays in %v", seed, id, r.State)
 			}
 			if w.clears[id] > 0 && !w.prompted[id] && !w.reported[id] {
 				t.Fatalf(
@@ -257,7 +257,7 @@ func TestRotationKills(t *testing.T) {
 	}
 }
 
-// settle lets the machine come to its end without any more kills by hand.
+// settle runs the machine to its end without more kills.
 func (w *world) settle() {
 	w.busy = false
 	w.draft = false

@@ -15,7 +15,7 @@ import (
 
 const usual = "Read /doc.md and continue from where you left off."
 
-// at is a moment of the tests, in seconds.
+// at returns a moment of the tests, in seconds.
 func at(seconds float64) time.Time {
 	return time.Date(
 		2026,
@@ -31,7 +31,7 @@ func at(seconds float64) time.Time {
 
 func since(t time.Time) float64 { return t.Sub(at(0)).Seconds() }
 
-// names are the effects without their rotations.
+// names returns the effects without their rotations.
 func names(effects []Effect) (list []string) {
 	for _, e := range effects {
 		switch x := e.(type) {
@@ -53,7 +53,7 @@ func names(effects []Effect) (list []string) {
 	return list
 }
 
-// done takes a rotation to its confirmation.
+// done runs a rotation to its confirmation.
 func done(m *Machine, id string, now time.Time) error {
 	_, _, err := m.Schedule(Rotation{
 		ID:      id,
@@ -250,8 +250,8 @@ func TestScripts(t *testing.T) {
 	}
 }
 
-// TestOlderLists: older versions stored what was overheard as a list, of up to four. None of
-// it is lost while there is room.
+// TestOlderLists tests that a list of up to four received texts, as stored by older versions,
+// is kept while there is room.
 func TestOlderLists(t *testing.T) {
 	for n := range 5 {
 		var list []string
@@ -274,12 +274,13 @@ func TestOlderLists(t *testing.T) {
 		}
 		want := append([]string{"a s0", "a s1", "a s2", "a s3"}[n/4:n], "a new")
 		if d := diff.Diff(want, got); d != "" {
-			t.Errorf("of %d (-want +got):\n%s", n, d)
+			t.Errorf("%d texts (-want +got):\n%s", n, d)
 		}
 	}
 }
 
-// A day of handoffs in a large fleet must not slow down what is asked of every agent.
+// TestManyRotations tests that a day of handoffs in a large fleet does not slow down requests
+// for each agent.
 func TestManyRotations(t *testing.T) {
 	t.Parallel()
 	const agents = 5000

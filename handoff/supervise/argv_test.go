@@ -34,7 +34,7 @@ func TestAgain(t *testing.T) {
 		{
 			"claude --allowedTools Bash Read Fix_it",
 			"claude --allowedTools Bash Read Fix_it",
-		}, // to the client it is a tool
+		}, // for the client it is a tool
 		{"claude --allowedTools Bash Read -- Fix_it", "claude --allowedTools Bash Read"},
 		{"claude --add-dir /a /b --ide Fix_it", "claude --add-dir /a /b --ide"},
 		{"claude --new-flag value Fix_it", "claude --new-flag value"},
@@ -56,7 +56,7 @@ func TestAgain(t *testing.T) {
 			t.Errorf("%s: %v (-want +got):\n%s", c.from, err, diff)
 		}
 		if diff := cmp.Diff(words(c.from), from); diff != "" {
-			t.Errorf("%s: it has changed its input (-before +after):\n%s", c.from, diff)
+			t.Errorf("%s: changed its input (-before +after):\n%s", c.from, diff)
 		}
 	}
 }
@@ -84,7 +84,7 @@ func TestAgainRefuses(t *testing.T) {
 			t.Errorf("%s: got %q, %v; want %q", c.from, got, err, c.want)
 		}
 	}
-	// A prompt in which such a word stands is none of them.
+	// A prompt that contains such a word is allowed.
 	for _, from := range []string{
 		"claude -- -p",
 		"claude --append-system-prompt -p",

@@ -7,14 +7,14 @@ import (
 	"sm/handoff/proc"
 )
 
-// TestEndingGivesUp: only what hangs in the kernel is left behind, however long
-// a busy machine takes between two looks.
+// TestEndingGivesUp tests that only processes that hang in the kernel are left behind,
+// however long a busy machine takes between two looks.
 func TestEndingGivesUp(t *testing.T) {
-	const none = 1 << 30 // no process has this number
+	const none = 1 << 30 // no process has this id
 	one := proc.Process{PID: none}
 	hangs := one
 	hangs.State = "D"
-	next := proc.Process{PID: none + 1} // has lost its parent by the kill
+	next := proc.Process{PID: none + 1} // its parent was killed
 	type look struct {
 		at   time.Duration
 		left []proc.Process

@@ -10,7 +10,7 @@ import (
 	"sm/handoff/proc"
 )
 
-// eventually waits for something that other processes do.
+// eventually waits for an effect of other processes.
 func eventually(t *testing.T, what string, done func() bool) {
 	t.Helper()
 	tick := time.NewTicker(5 * time.Millisecond)
@@ -20,12 +20,12 @@ func eventually(t *testing.T, what string, done func() bool) {
 		select {
 		case <-tick.C:
 		case <-limit:
-			t.Fatal("waited in vain: ", what)
+			t.Fatal("timeout waiting for: ", what)
 		}
 	}
 }
 
-// started starts a program in a group of its own, and kills it afterwards.
+// started starts a program in a separate process group, and kills it afterwards.
 func started(t *testing.T, env []string, argv ...string) Process {
 	t.Helper()
 	cmd := exec.Command(argv[0], argv[1:]...)
@@ -41,10 +41,9 @@ func started(t *testing.T, env []string, argv ...string) Process {
 	return Process{cmd.Process.Pid, startOf(cmd.Process.Pid)}
 }
 
-// TestChildrenOfEndingClientAreNotDetached: what a client has started becomes
-// ours as it ends. A look at that moment does not take it for what had left the
-// client before.
-func TestChildrenOfEndingClientAreNotLoose(t *testing.T) {
+// TestChildrenOfEndingClientAreNotDetached tests that a child that becomes this process's
+// when its client ends is not counted as detached from the client before.
+func TestChildrenOfEndingClientAreNotDetached(t *testing.T) {
 	adopt(true)
 	defer adopt(false)
 	client := started(t, nil, "/bin/sh", "-c", "sleep 1000 & wait")
@@ -58,7 +57,7 @@ func TestChildrenOfEndingClientAreNotLoose(t *testing.T) {
 		return len(all) == 1
 	})
 	t.Cleanup(func() {
-		_ = syscall.Kill(orphan.PID, syscall.SIGKILL) // ours, not collected yet
+		_ = syscall.Kill(orphan.PID, syscall.SIGKILL) // a child of this process, not waited for yet
 		_, _ = syscall.Wait4(orphan.PID, nil, 0, nil)
 	})
 	if err := syscall.Kill(client.PID, syscall.SIGKILL); err != nil {
@@ -72,7 +71,7 @@ func TestChildrenOfEndingClientAreNotLoose(t *testing.T) {
 	s.noteDetached(os.Getpid())
 	if len(s.detached) > 0 {
 		t.Errorf(
-			"taken for what goes on: %v; the client's child is %v",
+			"detached: got %v; the client's child is %v",
 			s.detached,
 			identity(orphan),
 		)
@@ -82,7 +81,7 @@ func TestChildrenOfEndingClientAreNotLoose(t *testing.T) {
 		nil,
 		"/bin/sleep",
 		"1000",
-	) // while a client lives, the same process has left its family
+	) // while the client runs, the same process is detached
 	s.noteDetached(os.Getpid())
 	if !s.detached[identity(orphan)] {
 		t.Errorf("noted: %v, want %v among them", s.detached, identity(orphan))

@@ -12,13 +12,13 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// asked is one question, and when it was asked.
+// asked is one request, and its time.
 type asked struct {
 	At     time.Duration
 	Status Status
 }
 
-// reply is how an observer answers.
+// reply is an answer of an observer.
 type reply func(ctx context.Context) (Instruction, error)
 
 // script is an observer that answers each request from a list, then holds all others.
@@ -26,7 +26,7 @@ type script struct {
 	began   time.Time
 	answers []reply
 	asked   []asked
-	held    int // questions that were given up
+	held    int // cancelled requests
 }
 
 func (s *script) Next(ctx context.Context, status Status) (Instruction, error) {
@@ -61,7 +61,7 @@ func says(rotation string) reply {
 	}
 }
 
-// polling runs f with a poller that begins now.
+// polling runs f with a poller that starts now.
 func polling(t *testing.T, s *script, f func(p *poller)) {
 	t.Helper()
 	s.began = time.Now()
@@ -123,22 +123,21 @@ func TestPollAsksForNobody(t *testing.T) {
 		polling(t, s, func(p *poller) {
 			serve(p, time.Hour, nil)
 			if len(s.asked) > 0 {
-				t.Error("asked without a client")
+				t.Error("request without a client")
 			}
 			p.report(Status{Client: Process{1, "1"}, RestartsLeft: 10})
 			synctest.Wait()
-			p.stop() // it has ended
+			p.stop() // the client has ended
 			serve(p, time.Hour, nil)
 		})
 		if len(s.asked) != 1 || s.held != 1 {
-			t.Errorf("asked %d times, %d given up", len(s.asked), s.held)
+			t.Errorf("got %d requests, %d cancelled", len(s.asked), s.held)
 		}
 	})
 }
 
-// TestPollWhileRestarting: between two clients the question is asked too, so
-// that the run stays present; what it is answered then is for the client to
-// come.
+// TestPollWhileRestarting tests that between two clients there are requests too, so that the
+// run stays present, and that their answers are for the next client.
 func TestPollWhileRestarting(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &script{
@@ -177,7 +176,8 @@ func TestPollWhileRestarting(t *testing.T) {
 	})
 }
 
-// TestPollRepeatsOutcome: until a question with it was answered, over errors and other clients.
+// TestPollRepeatsOutcome tests that an outcome is sent until a request with it was answered,
+// across errors and other clients.
 func TestPollRepeatsOutcome(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &script{
@@ -197,7 +197,7 @@ func TestPollRepeatsOutcome(t *testing.T) {
 					t.Errorf("(-want +got):\n%s", diff)
 				}
 				if len(s.asked) != 1 {
-					t.Error("asked on before the order was dealt with")
+					t.Error("next request before the order was executed")
 				}
 				p.report(Status{Client: Process{2, "2"}, RestartsLeft: 9, Outcome: outcome})
 			})
@@ -221,7 +221,7 @@ func TestPollRepeatsOutcome(t *testing.T) {
 	})
 }
 
-// TestPollSameOrder: an observer that says the same again and again is answered once a second.
+// TestPollSameOrder tests that an observer that repeats an order is answered once a second.
 func TestPollSameOrder(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &script{
@@ -250,8 +250,8 @@ func TestPollSameOrder(t *testing.T) {
 	})
 }
 
-// TestFarewell: what the observer has not heard is said once more at the end,
-// for a second at most.
+// TestFarewell tests that an outcome that the observer has not received is sent once more at
+// the end, for a second at most.
 func TestFarewell(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &script{began: time.Now()}

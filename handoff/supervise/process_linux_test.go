@@ -9,7 +9,8 @@ import (
 	"sm/handoff/proc"
 )
 
-// TestNoOtherStartIsSignalled: a signal reaches only a child with the start that was seen.
+// TestNoOtherStartIsSignalled tests that a signal reaches only a child with the recorded
+// start.
 func TestNoOtherStartIsSignalled(t *testing.T) {
 	cmd := exec.Command("/bin/sleep", "1000")
 	if err := cmd.Start(); err != nil {
@@ -22,7 +23,7 @@ func TestNoOtherStartIsSignalled(t *testing.T) {
 		PID:    os.Getppid(),
 		Start:  startOf(os.Getppid()),
 		Parent: os.Getpid(),
-	}, syscall.SIGKILL) // no child of ours
+	}, syscall.SIGKILL) // no child of this process
 	c.Start = start
 	send(c, syscall.SIGTERM)
 	_ = cmd.Wait() // it was signalled

@@ -9,7 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// TestAttach: which command shows a pane, by where this process runs.
+// TestAttach tests the command that shows a pane, for different places of this process.
 func TestAttach(t *testing.T) {
 	dir := t.TempDir()
 	for name, text := range map[string]string{"tmux": "#!/bin/sh\n", "socket": ""} {

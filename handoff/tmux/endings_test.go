@@ -13,7 +13,7 @@ import (
 	"time"
 )
 
-// shell is an interactive bash in a pane, in which stand-ins are started and end.
+// shell is an interactive bash in a pane, in which simulated clients start and end.
 type shell struct {
 	*rig
 	dir, pane string
@@ -25,12 +25,13 @@ func (r *rig) startShell(name string) *shell {
 	return r.startShellWith(name, "")
 }
 
-// startShellWith is a shell with more in its settings.
+// startShellWith starts a shell with additional settings.
 func (r *rig) startShellWith(name, settings string) *shell {
 	r.t.Helper()
 	sh := &shell{rig: r, dir: filepath.Join(filepath.Dir(r.socket), name)}
 	noError(r.t, os.Mkdir(sh.dir, 0o700))
-	// The key prints the line that is being edited, and empties it: the screen proves neither.
+	// The key prints the line that is being edited, and empties it, which the screen does not
+	// prove.
 	rc := "PS1='$ '\nunset HISTFILE\ncd '" + sh.dir + "'\n" + settings + "bind -x '\"\\C-x\\C-l\": printf \"%s|\\n\" \"$READLINE_LINE\" >>lines; READLINE_LINE= READLINE_POINT=0'\n"
 	noError(r.t, os.WriteFile(filepath.Join(sh.dir, "rc"), []byte(rc), 0o600))
 	sh.pane = r.tmux(
@@ -49,7 +50,7 @@ func (r *rig) startShellWith(name, settings string) *shell {
 	return sh
 }
 
-// line is what stands on the shell's line, once no client is in front. It is wiped out.
+// line returns the content of the shell's line, when no client is in front, and clears it.
 func (sh *shell) line() string {
 	sh.t.Helper()
 	sh.asked++
@@ -66,7 +67,7 @@ func (sh *shell) line() string {
 	return strings.TrimSuffix(lines[sh.asked-1], "|\n")
 }
 
-// run starts a stand-in from the shell.
+// run starts a simulated client from the shell.
 func (sh *shell) run() *agent {
 	sh.t.Helper()
 	a, argv := sh.standIn()
@@ -82,7 +83,7 @@ func (a *agent) ended() {
 	a.r.until("the client has ended", a.gone)
 }
 
-// kill ends a client that lingers.
+// kill ends a client that does not end.
 func (a *agent) kill() {
 	a.r.t.Helper()
 	noError(a.r.t, syscall.Kill(a.client.PID, syscall.SIGKILL))
@@ -90,8 +91,8 @@ func (a *agent) kill() {
 }
 
 // TestEndings types a text that a shell would run, while the client ends in one of the ways
-// in which its box stays on the screen although its keys go to the shell behind it.
-// SM_ENDINGS says how often in each.
+// in which its box stays on the screen although its keys go to the shell. SM_ENDINGS is the
+// number of attempts for each.
 func TestEndings(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {
@@ -127,11 +128,11 @@ func TestEndings(t *testing.T) {
 				}
 				if line := sh.line(); line != "" {
 					drafts++
-					t.Errorf("try %d: %q is left on the shell's line: %v", i, line, err)
+					t.Errorf("attempt %d: %q is left on the shell's line: %v", i, line, err)
 				}
 				if _, err := os.Stat(reached); err == nil {
 					ran++
-					t.Errorf("try %d: the shell has run the text", i)
+					t.Errorf("attempt %d: the shell has run the text", i)
 				}
 			}
 			r.noBuffers()
@@ -147,11 +148,11 @@ func TestEndings(t *testing.T) {
 	}
 }
 
-// typeWhileEnding types about when a new client begins to end.
+// typeWhileEnding types at about the time when a new client begins to end.
 func (sh *shell) typeWhileEnding(random *rand.Rand, how, text string) error {
 	sh.t.Helper()
 	a := sh.run()
-	// The moments are what is tried here, so this waits for nothing but time.
+	// The test needs random moments, so this waits for a time only.
 	early := time.Duration(random.IntN(50)) * time.Millisecond
 	late := time.Duration(random.IntN(30)) * time.Millisecond
 	linger := 5 + random.IntN(60)

@@ -12,7 +12,7 @@ import (
 	"testing"
 )
 
-// count is a number of trials: small by default, and what the variable says.
+// count returns a number of trials: the usual one, or the variable's.
 func count(t *testing.T, variable string, usual int) int {
 	t.Helper()
 	if v := os.Getenv(variable); v != "" {
@@ -23,7 +23,8 @@ func count(t *testing.T, variable string, usual int) int {
 	return usual
 }
 
-// hostile makes texts of what has hurt terminals, shells, tmux and clients.
+// hostile returns texts with sequences that have affected terminals, shells, tmux and
+// clients.
 func hostile(random *rand.Rand) string {
 	pieces := []string{
 		"\x1b[201~", "\x1b[200~", "\u009b201~", "\r", "\n", "\x03", "\x1a", "\x1b", "\x7f",
@@ -54,7 +55,8 @@ func hostile(random *rand.Rand) string {
 	return b.String()
 }
 
-// wire is what a client must get for texts: one bracketed paste and one Enter each.
+// wire returns the bytes that a client must get for texts: one bracketed paste and one Enter
+// each.
 func wire(texts []string) []byte {
 	var b bytes.Buffer
 	for _, text := range texts {
@@ -70,7 +72,7 @@ func (a *agent) bytes() []byte {
 	return raw
 }
 
-// TestHostileTexts types texts that were made to break out; SM_TEXTS says how many.
+// TestHostileTexts types texts made to break out; SM_TEXTS is their number.
 func TestHostileTexts(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {
@@ -91,7 +93,7 @@ func TestHostileTexts(t *testing.T) {
 				texts = append(texts, text)
 				err := a.typed(text)
 				for err != nil && !PastedIn(err) &&
-					!ReasonOf(err).Final() { // the box still shows the one before
+					!ReasonOf(err).Final() { // the box still shows the previous text
 					err = a.typed(text)
 				}
 				if err != nil {
@@ -118,7 +120,7 @@ func TestHostileTexts(t *testing.T) {
 		t.Logf("%d texts, byte for byte", n)
 	}
 	r.noBuffers()
-	if _, err := os.Stat("PWN"); err == nil { // here tmux was started
+	if _, err := os.Stat("PWN"); err == nil { // the folder in which tmux was started
 		t.Error("part of a text was run as a command")
 	}
 }

@@ -9,17 +9,17 @@ import (
 	"time"
 )
 
-// moves is a fleet in which panes are killed, renamed, moved and used anew.
+// moves is a fleet in which panes are killed, renamed, moved and reused.
 type moves struct {
 	*rig
 	random  *rand.Rand
-	agents  []*agent // all that there ever were
+	agents  []*agent // all agents so far
 	sent    map[*agent][]string
 	done    map[string]int
 	refused map[Reason]int
 }
 
-// live are the stand-ins that still run.
+// live returns the simulated clients that still run.
 func (m *moves) live() (live []*agent) {
 	for _, a := range m.agents {
 		if !a.gone() {
@@ -31,12 +31,12 @@ func (m *moves) live() (live []*agent) {
 
 func (m *moves) pick(from []*agent) *agent { return from[m.random.IntN(len(from))] }
 
-// enlist runs a stand-in in a new pane that the words make.
+// enlist runs a simulated client in a new pane that the words make.
 func (m *moves) enlist(verb ...string) {
 	m.agents = append(m.agents, m.start(verb...))
 }
 
-// window is a new one in the first session, which can have been renamed or killed.
+// window opens a new window in the first session, which may have been renamed or killed.
 func (m *moves) window() {
 	if _, err := m.try("has-session", "-t", "=keep"); err != nil {
 		m.session("keep")
@@ -45,7 +45,7 @@ func (m *moves) window() {
 	m.enlist("new-window", "-d", "-t", "=keep:")
 }
 
-// move does something at random that a human or script could do.
+// move makes a random change that a person or script could make.
 func (m *moves) move() string {
 	live := m.live()
 	if len(live) < 2 {
@@ -56,7 +56,7 @@ func (m *moves) move() string {
 	b := m.pick(live)
 	names := []string{"a", "ag", "agent", "agent-1", "agent-10", "keep-1"}
 	name := names[m.random.IntN(len(names))]
-	// What tmux refuses, such as a name that is taken, is a move without effect.
+	// A change that tmux refuses, such as to a used name, has no effect.
 	type act struct {
 		name string
 		do   func()
@@ -94,7 +94,7 @@ func (m *moves) move() string {
 		{"same pane, new client", func() { m.again(a) }},
 	}
 	if m.random.IntN(25) == 0 {
-		m.kill() // the ids of the next server begin anew
+		m.kill() // the ids of the next server start again
 		m.tmux("new-session", "-d", "-s", "keep", "-x", "80", "-y", "24", "sleep", "1000")
 		m.window()
 		return "new server"
@@ -113,7 +113,7 @@ func (m *moves) session(name string) {
 	}
 }
 
-// again puts another client into the pane of a.
+// again starts another client in the pane of a.
 func (m *moves) again(a *agent) {
 	b, argv := m.standIn()
 	if _, err := m.try(slices.Concat(
@@ -126,7 +126,7 @@ func (m *moves) again(a *agent) {
 	m.agents = append(m.agents, b)
 }
 
-// send types to any of the newest, whether it lives or not.
+// send types to one of the newest agents, running or not.
 func (m *moves) send(n int) {
 	m.t.Helper()
 	recent := m.agents[max(0, len(m.agents)-10):]
@@ -160,8 +160,8 @@ func (m *moves) send(n int) {
 	m.done[text]++
 }
 
-// TestMoves kills, renames and moves panes, and sends after each move; SM_MOVES says how
-// many. Each stand-in logs what it gets: none may get what is for another.
+// TestMoves kills, renames and moves panes, and sends after each change; SM_MOVES is their
+// number. Each simulated client logs its input: none may get text for another.
 func TestMoves(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {
@@ -195,19 +195,19 @@ func TestMoves(t *testing.T) {
 		for _, text := range a.submitted() {
 			received++
 			if m.done[text]--; m.done[text] < 0 {
-				t.Errorf("%q was submitted, but Type failed or it came twice", text)
+				t.Errorf("%q was submitted, but Type failed or it was submitted twice", text)
 			}
 		}
 		if len(a.events("approve")) > 0 {
 			t.Errorf("%s: a dialog was approved", a.dir)
 		}
 		if strings.Contains(string(a.bytes()), "[sm") && len(m.sent[a]) == 0 {
-			t.Errorf("%s got something", a.dir)
+			t.Errorf("%s got input", a.dir)
 		}
 	}
 	m.bystanders()
 	if received < n/10 {
-		t.Errorf("only %d of %d arrived: the test shows little", received, n)
+		t.Errorf("only %d of %d texts arrived", received, n)
 	}
 	t.Logf(
 		"%d moves of %d kinds, %d clients, %d arrived, %d at the wrong one; refused: %v",

@@ -19,7 +19,7 @@ import (
 	"sm/handoff/proc"
 )
 
-// patience is how long an event may take on a busy machine.
+// patience bounds the wait for an event on a busy machine.
 const patience = 20 * time.Second
 
 func noError(t testing.TB, err error) {
@@ -29,7 +29,7 @@ func noError(t testing.TB, err error) {
 	}
 }
 
-// rig is a tmux server of its own, on a private socket.
+// rig is a tmux server on a private socket.
 type rig struct {
 	*Server
 	t      *testing.T
@@ -38,7 +38,7 @@ type rig struct {
 	made   int
 }
 
-// pace is the pace of a server, the zero value a patient one.
+// pace has the timing of a server; the zero value is a patient one.
 type pace struct{ quiet, timeout, echo time.Duration }
 
 func newRig(t *testing.T, o pace) *rig {
@@ -48,12 +48,12 @@ func newRig(t *testing.T, o pace) *rig {
 	return r
 }
 
-// newIdleRig has no server yet.
+// newIdleRig returns a rig without a server.
 func newIdleRig(t *testing.T, o pace) *rig {
 	t.Helper()
 	binary, err := exec.LookPath("tmux")
 	if err != nil ||
-		runtime.GOOS != "linux" { // where no client can be verified, nothing is typed
+		runtime.GOOS != "linux" { // nothing is typed if no client can be verified
 		if os.Getenv("CI") == "true" && runtime.GOOS == "linux" {
 			t.Fatal("tmux is missing: install it")
 		}
@@ -74,7 +74,7 @@ func newIdleRig(t *testing.T, o pace) *rig {
 	return r
 }
 
-// kill ends the server, and waits: every program in its panes gets a SIGHUP.
+// kill ends the server and waits: every program in its panes gets a SIGHUP.
 func (r *rig) kill() {
 	out, err := r.try("display-message", "-p", "#{pid}")
 	if err != nil {
@@ -119,7 +119,7 @@ func (r *rig) tmux(args ...string) string {
 	return strings.TrimSuffix(out, "\n")
 }
 
-// until waits for an event that others bring about.
+// until waits for an effect of other processes.
 func (r *rig) until(what string, done func() bool) {
 	r.t.Helper()
 	tick := time.NewTicker(2 * time.Millisecond)
@@ -129,12 +129,12 @@ func (r *rig) until(what string, done func() bool) {
 		select {
 		case <-tick.C:
 		case <-end:
-			r.t.Fatalf("waited in vain: %s", what)
+			r.t.Fatalf("timeout waiting for: %s", what)
 		}
 	}
 }
 
-// agent is a stand-in for a client, in a pane.
+// agent is a simulated client in a pane.
 type agent struct {
 	r      *rig
 	dir    string
@@ -142,7 +142,7 @@ type agent struct {
 	client Client
 }
 
-// standIn returns what to run in a pane for a new stand-in.
+// standIn returns the command of a new simulated client.
 func (r *rig) standIn() (a *agent, argv []string) {
 	r.t.Helper()
 	r.made++
@@ -163,7 +163,7 @@ func (r *rig) standIn() (a *agent, argv []string) {
 	}
 }
 
-// start runs a stand-in: verb is a tmux command that makes a pane.
+// start runs a simulated client: verb is a tmux command that makes a pane.
 func (r *rig) start(verb ...string) *agent {
 	r.t.Helper()
 	a, argv := r.standIn()
@@ -177,7 +177,7 @@ func (r *rig) startWindow() *agent {
 	return r.start("new-window", "-d", "-t", "keep:")
 }
 
-// met waits for the stand-in and learns who it is.
+// met waits for the simulated client and reads its process and pane.
 func (a *agent) met(id string) {
 	a.r.t.Helper()
 	e := a.wait("start", 1)
@@ -198,7 +198,7 @@ func (a *agent) events(kind string) (found []event) {
 	for line := range bytes.Lines(log) {
 		var e event
 		if json.Unmarshal(line, &e) == nil &&
-			e.Kind == kind { // the last may not be whole yet
+			e.Kind == kind { // the last line may be incomplete
 			found = append(found, e)
 		}
 	}
@@ -230,16 +230,16 @@ func (a *agent) order(text string) {
 	}
 }
 
-// gone reports whether the stand-in has ended.
+// gone reports whether the simulated client has ended.
 func (a *agent) gone() bool {
 	p, err := proc.Stat("/proc", a.client.PID)
 	return err != nil || p.Start != a.client.Start || p.Ended()
 }
 
-// leave gives an order that nothing answers.
+// leave gives an order without an answer.
 func (a *agent) leave(text string) {
 	a.r.t.Helper()
-	// Opened for both, so that it does not wait for a stand-in that has ended.
+	// Opened for reading and writing, so that it does not wait for a client that has ended.
 	fifo, err := os.OpenFile(filepath.Join(a.dir, "orders"), os.O_RDWR, 0)
 	noError(a.r.t, err)
 	defer fifo.Close()
@@ -255,7 +255,7 @@ func (a *agent) submitted() (texts []string) {
 	return texts
 }
 
-// reaches waits until the pane is as Ready says: tmux needs a moment to draw.
+// reaches waits until Ready returns the reason for the pane: tmux needs a moment to draw.
 func (a *agent) reaches(want Reason) {
 	a.r.t.Helper()
 	var got error
@@ -269,7 +269,7 @@ func (a *agent) typed(text string) error {
 	return a.typedAfter(text, nil)
 }
 
-// line is a text for the agent.
+// line returns a text for the agent.
 func (a *agent) line(text string, check func(context.Context) error) Line {
 	return Line{
 		Pane:   a.pane,
@@ -284,7 +284,7 @@ func (a *agent) typedAfter(text string, check func(context.Context) error) error
 	return a.r.Type(a.r.t.Context(), a.line(text, check))
 }
 
-// untouched makes sure that nothing came in at all.
+// untouched checks that the client got no input.
 func (a *agent) untouched() {
 	a.r.t.Helper()
 	if raw := a.bytes(); len(raw) > 0 {
@@ -292,11 +292,11 @@ func (a *agent) untouched() {
 	}
 }
 
-// noBuffers makes sure that no buffer stays behind.
+// noBuffers checks that no buffer is left.
 func (r *rig) noBuffers() {
 	r.t.Helper()
 	if out := r.tmux("list-buffers"); out != "" {
-		r.t.Errorf("buffers stay behind: %s", out)
+		r.t.Errorf("buffers left: %s", out)
 	}
 }
 
@@ -309,7 +309,7 @@ func (r *rig) pasteUnchecked(pane, text string) {
 	r.tmux("paste-buffer", "-p", "-r", "-d", "-b", "test", "-t", pane)
 }
 
-// Ready returns nil if a text could be typed now, else the error of Type.
+// Ready returns nil if a text could be typed now, or the error of Type.
 func (r *rig) Ready(ctx context.Context, p Pane, c Client) error {
 	_, _, err := r.ready(ctx, Line{Pane: p, Client: c}, nil)
 	return err

@@ -94,7 +94,7 @@ func TestSanitiseLength(t *testing.T) {
 		{long("a", MaxBytes+1), long("a", MaxBytes-3) + "…"},
 		{long("a", 9000) + " #a1b2c3", long("a", MaxBytes-11) + "… #a1b2c3"},
 		{long("🙂", 9000) + " #a1b2c3", long("🙂", MaxBytes-11) + "… #a1b2c3"},
-		// A path cannot be cut.
+		// A path cannot be shortened.
 		{"Read /" + strings.Repeat("a", MaxBytes) + " and continue from where you left off.", ""},
 	} {
 		if diff := cmp.Diff(c.want, Sanitise(c.text)); diff != "" {
@@ -122,7 +122,7 @@ func FuzzSanitise(f *testing.F) {
 			t.Errorf("%d bytes, valid: %v", len(got), utf8.ValidString(got))
 		}
 		if !strings.HasPrefix(got, Prefix) && !own(got) {
-			t.Errorf("%q begins otherwise", got)
+			t.Errorf("%q has another beginning", got)
 		}
 		for _, r := range got {
 			if r != ' ' && !unicode.IsGraphic(r) ||

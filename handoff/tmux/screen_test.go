@@ -11,8 +11,8 @@ import (
 	"github.com/rogpeppe/go-internal/txtar"
 )
 
-// realScreens are screens of the real client, by version and what it was doing, taken
-// with capture-pane -p -e at 80 by 20; ESC stands as ␛, and the top rows are cut off.
+// realScreens returns screens of the real client, by version and state, captured with
+// capture-pane -p -e at 80 by 20; ESC is written as ␛, and the top rows are cut off.
 func realScreens(t *testing.T) map[string]Screen {
 	t.Helper()
 	files, err := filepath.Glob("testdata/*.txtar")
@@ -41,7 +41,7 @@ func realScreens(t *testing.T) map[string]Screen {
 
 func TestRefusalOfRealScreens(t *testing.T) {
 	t.Parallel()
-	// By what the client was doing, for all versions.
+	// By the client's state, for all versions.
 	want := map[string]Reason{
 		"idle":             ReasonNone,
 		"placeholder":      ReasonNone, // Try "…"
@@ -51,7 +51,7 @@ func TestRefusalOfRealScreens(t *testing.T) {
 		"interrupted":      ReasonNone,
 		"ctrl-c":           ReasonNone, // press again to exit
 		"shortcuts":        ReasonNone, // listed below the box, which stays
-		"busy":             ReasonNone, // that is not the screen's to say
+		"busy":             ReasonNone, // not decided by the screen
 		"queued":           ReasonNone, // Press up to edit queued messages
 		"vim-insert":       ReasonNone,
 		"vim-normal":       ReasonNone, // the screen does not show it; a bracketed paste is safe
@@ -74,14 +74,14 @@ func TestRefusalOfRealScreens(t *testing.T) {
 	}
 	others := map[string]Reason{
 		"2.1.328 history":     ReasonMenu,
-		"2.1.328 pasted-tall": ReasonNoBox, // its first rows are scrolled out
-		// A list looks like a draft, where it has the cursor.
+		"2.1.328 pasted-tall": ReasonNoBox, // its first rows have scrolled out
+		// A list with the cursor in it looks like a draft.
 		"codex-0.169.0 model":      ReasonDialog,
 		"codex-0.169.0 rewind":     ReasonNoBox,
 		"codex-0.169.0 shell-mode": ReasonNoBox, // its box begins with another glyph
 		"codex-0.169.0 transcript": ReasonNone,  // shown above the box
 		"codex-0.169.0 busy":       ReasonNone,  // it writes its answer
-		"codex-0.169.0 starting":   ReasonDraft, // what was typed too early waits there
+		"codex-0.169.0 starting":   ReasonDraft, // text typed too early waits there
 		"codex-0.169.0 working":    ReasonBusy,
 	}
 	screens := realScreens(t)
@@ -131,7 +131,7 @@ const (
 	emptyBox = testRule + "\n❯\u00a0\x1b[7m \x1b[0m\n" + testRule + "\n"
 )
 
-// boxed is a text in an input box.
+// boxed returns a text in an input box.
 func boxed(text string) string { return testRule + "\n❯\u00a0" + text + "\n" + testRule + "\n" }
 
 type boxCase struct {
@@ -139,7 +139,7 @@ type boxCase struct {
 	want            bool
 }
 
-// checkBoxes asks of boxes whether they are such for a text.
+// checkBoxes checks a predicate on boxes and texts.
 func checkBoxes(t *testing.T, is func(box, string) bool, cases []boxCase) {
 	t.Helper()
 	for _, c := range cases {
@@ -302,7 +302,7 @@ func TestMatchOfScrolledBoxes(t *testing.T) {
 		name, screen string
 		want         bool
 	}{
-		{"the client tells", more + "  four five six #a1b2c3\n" + testRule, true},
+		{"the client reports it", more + "  four five six #a1b2c3\n" + testRule, true},
 		{"a letter after", more + "  four five six #a1b2c3x\n" + testRule, false},
 		{"a letter within", more + "  four fxive six #a1b2c3\n" + testRule, false},
 	} {
@@ -362,8 +362,7 @@ func TestLeftover(t *testing.T) {
 	})
 }
 
-// Whatever is on the screen, looking at it does no harm, and what Refusal lets through
-// is an empty box.
+// FuzzRefusal tests that any screen can be parsed, and that an accepted one has an empty box.
 func FuzzRefusal(f *testing.F) {
 	for _, s := range []string{
 		emptyBox,
@@ -379,30 +378,32 @@ func FuzzRefusal(f *testing.F) {
 		v := view{screen: ParseScreen(capture, Cursor{x, y})}
 		r := Refusal(v.screen)
 		if err := v.shows(testText, true); r == ReasonNone && err == nil {
-			t.Error("the text is in a box that is empty")
+			t.Error("found the text in an empty box")
 		}
 	})
 }
 
-// TestLinks: tmux 3.4 and newer capture the links of a screen. None of their addresses is on it.
+// TestLinks tests that addresses of links, which tmux 3.4 and newer capture, do not count as
+// text of the screen.
 func TestLinks(t *testing.T) {
 	t.Parallel()
 	for _, address := range []string{"https://example.com", "file:///home/dev/日本/Übung"} {
 		screen := boxed("a \x1b]8;;" + address + "\x1b\\b\x1b]8;;\x1b\\ c")
 		if b, ok := findBox(ParseScreen(screen, Cursor{})); !ok || b.typed != "a b c" {
-			t.Errorf("%s: the box holds %q", address, b.typed)
+			t.Errorf("%s: got %q in the box", address, b.typed)
 		}
 	}
 }
 
-// A prompt of old between a rule that the agent printed and the box: it is not in the box.
+// TestShowsOnlyTheLowestBox tests that an old prompt between a rule printed by the agent and
+// the box does not count as in the box.
 func TestShowsOnlyTheLowestBox(t *testing.T) {
 	t.Parallel()
 	for _, box := range []string{"", "\x1b[2mTry this\x1b[0m", "x"} {
 		screen := testRule + "\n❯ " + testText + "\n" + boxed(box)
 		v := view{screen: ParseScreen(screen, Cursor{2, 3})}
 		if err := v.shows(testText, true); err == nil {
-			t.Errorf("with %q in the box the text is seen in it", box)
+			t.Errorf("found the text in a box with %q", box)
 		}
 	}
 }

@@ -20,8 +20,7 @@ import (
 	"golang.org/x/term"
 )
 
-// standInVariable names the directory of a stand-in for the client: this test, run once
-// more in a pane.
+// standInVariable names the directory of a simulated client: this test, run again in a pane.
 const standInVariable = "SM_TEST_STANDIN"
 
 func TestMain(m *testing.M) {
@@ -43,34 +42,34 @@ func TestMain(m *testing.M) {
 	}
 }
 
-// event is a line of the log that a stand-in keeps.
+// event is a line of a simulated client's log.
 type event struct {
 	Kind string // start, done (an order was carried out), submit, approve, paste
 	Text string `json:",omitempty"`
 	PID  int    `json:",omitempty"`
 }
 
-// fake behaves like the client as far as this package depends on it: it draws an input
-// box, asks for bracketed paste, shows long pastes as a label, and approves with Enter
-// when a dialog is open. It logs its prompts and every byte of its input.
+// fake behaves like the client as far as this package depends on it: it draws an input box,
+// requests bracketed paste, shows long pastes as a label, and approves with Enter when a
+// dialog is open. It logs its prompts and every byte of its input.
 type fake struct {
 	log, raw *os.File
 	tty      *os.File
 
-	draft   string // what Enter would submit
+	draft   string // text that Enter would submit
 	shown   string // the same with labels
 	pastes  int
-	paste   *strings.Builder // within the brackets of one
-	pending []byte           // not yet understood
+	paste   *strings.Builder // the paste that is being read
+	pending []byte           // input not parsed yet
 
 	screen  string      // idle or dialog
 	held    bool        // nothing is drawn until released
 	garbled bool        // a letter is added to each paste
-	deaf    atomic.Bool // no keys are read
+	hangs   atomic.Bool // reads no keys
 
 	cooked  *term.State   // the terminal as it was before
 	leaving chan struct{} // closed to stop the reading of keys
-	left    chan struct{} // closed once it has stopped
+	left    chan struct{} // closed when reading has stopped
 }
 
 func standIn(dir string) error {
@@ -95,18 +94,19 @@ func standIn(dir string) error {
 	); err != nil {
 		return err
 	}
-	// Opened for both, so that it blocks neither now nor when a writer goes.
+	// Opened for reading and writing, so that it blocks neither now nor when a writer closes
+	// it.
 	orders, err := os.OpenFile(filepath.Join(dir, "orders"), os.O_RDWR, 0)
 	if err != nil {
 		return err
 	}
-	signal.Ignore(syscall.SIGTTIN, syscall.SIGTTOU) // in the background it waits
+	signal.Ignore(syscall.SIGTTIN, syscall.SIGTTOU) // a background process waits
 	if f.cooked, err = term.MakeRaw(int(os.Stdin.Fd())); err != nil {
 		return err
 	}
 	f.tty.WriteString("\x1b[?2004h")
 	f.draw()
-	f.tell(event{Kind: "start", PID: os.Getpid()})
+	f.record(event{Kind: "start", PID: os.Getpid()})
 
 	resized := make(chan os.Signal, 1)
 	signal.Notify(resized, syscall.SIGWINCH)
@@ -114,7 +114,7 @@ func standIn(dir string) error {
 		order string
 		keys  []byte
 	}
-	inputs := make(chan input, 64) // a client that leaves takes none
+	inputs := make(chan input, 64) // a client that is ending takes none
 	go func() {                    // ends with the process
 		for lines := bufio.NewScanner(orders); lines.Scan(); {
 			inputs <- input{order: lines.Text()}
@@ -128,7 +128,7 @@ func standIn(dir string) error {
 			if n > 0 {
 				inputs <- input{keys: b[:n]}
 			}
-			if err != nil { // the pane has gone, or the shell has taken the terminal back
+			if err != nil { // the pane is gone, or the shell has taken the terminal back
 				return
 			}
 		}
@@ -156,11 +156,11 @@ func standIn(dir string) error {
 		}
 		f.carryOut(in.order)
 		f.draw()
-		f.tell(event{Kind: "done", Text: in.order})
+		f.record(event{Kind: "done", Text: in.order})
 	}
 }
 
-// waits waits for keys, until the client is to leave: it must not take what comes then.
+// waits waits for keys until the client ends, and then takes no more.
 func (f *fake) waits() bool {
 	for {
 		select {
@@ -168,7 +168,7 @@ func (f *fake) waits() bool {
 			return false
 		default:
 		}
-		if f.deaf.Load() {
+		if f.hangs.Load() {
 			_, _ = unix.Poll(nil, 1)
 			continue
 		}
@@ -180,7 +180,7 @@ func (f *fake) waits() bool {
 }
 
 // leave ends as a client does: it gives the terminal back, lingers, and leaves its box on the
-// screen. how is for how many milliseconds, and in what way.
+// screen. how is a number of milliseconds and a way.
 func (f *fake) leave(how string) error {
 	if strings.Contains(how, "kill") {
 		return syscall.Kill(os.Getpid(), syscall.SIGKILL)
@@ -202,7 +202,7 @@ func (f *fake) leave(how string) error {
 	return nil
 }
 
-func (f *fake) tell(e event) {
+func (f *fake) record(e event) {
 	line, _ := json.Marshal(e)
 	f.log.Write(append(line, '\n'))
 }
@@ -216,10 +216,10 @@ func (f *fake) carryOut(order string) {
 		f.held = true
 	case "release":
 		f.held = false
-	case "deaf":
-		f.deaf.Store(true)
-	case "hear":
-		f.deaf.Store(false)
+	case "hang":
+		f.hangs.Store(true)
+	case "read":
+		f.hangs.Store(false)
 	case "garble":
 		f.garbled = true
 	case "clear":
@@ -228,13 +228,13 @@ func (f *fake) carryOut(order string) {
 	}
 }
 
-// read takes keys and pastes from what is pending.
+// read takes keys and pastes from the pending input.
 func (f *fake) read() {
 	const opens, closes = "\x1b[200~", "\x1b[201~"
 	for len(f.pending) > 0 {
 		if f.paste != nil {
 			i := bytes.Index(f.pending, []byte(closes))
-			if i < 0 { // all but what could be the beginning of the end
+			if i < 0 { // all except a possible beginning of the end sequence
 				n := max(0, len(f.pending)-len(closes)+1)
 				f.paste.Write(f.pending[:n])
 				f.pending = f.pending[n:]
@@ -271,7 +271,7 @@ func (f *fake) read() {
 }
 
 func (f *fake) insert(text string) {
-	f.tell(event{Kind: "paste", Text: text})
+	f.record(event{Kind: "paste", Text: text})
 	if f.screen != "idle" {
 		return
 	}
@@ -289,10 +289,10 @@ func (f *fake) insert(text string) {
 func (f *fake) enter() {
 	if f.screen == "dialog" {
 		f.screen = "idle"
-		f.tell(event{Kind: "approve"})
+		f.record(event{Kind: "approve"})
 		return
 	}
-	f.tell(event{Kind: "submit", Text: f.draft})
+	f.record(event{Kind: "submit", Text: f.draft})
 	f.draft = ""
 	f.shown = ""
 }

@@ -56,7 +56,7 @@ func TestBeforeCursor(t *testing.T) {
 			true,
 			false,
 		},
-		{"with a pipe of somebody's", "$ " + text + "| tmux ls", Cursor{31, 0}, false, true},
+		{"with a pipe typed after it", "$ " + text + "| tmux ls", Cursor{31, 0}, false, true},
 	} {
 		v := view{Width: 34, screen: ParseScreen(c.screen, c.cursor)}
 		if got, followed := v.beforeCursor(text); got != c.want || followed != c.followed {
@@ -65,8 +65,8 @@ func TestBeforeCursor(t *testing.T) {
 	}
 }
 
-// A client that ends right after the last check: the text is taken back from
-// where it is.
+// TestTakeBack tests a client that ends right after the last check: the text is removed from
+// wherever it is.
 func TestTakeBack(t *testing.T) {
 	t.Parallel()
 	const text = "[sm message] #a1b2c3"
@@ -75,7 +75,7 @@ func TestTakeBack(t *testing.T) {
 		name  string
 		leave string // how the client ends
 		rc    string // settings of the shell
-		draft string // what somebody else has typed behind the text
+		draft string // text that a person has typed after it
 	}{
 		{name: "on bash's line", leave: "kill"},
 		{name: "on bash's line in vi mode", leave: "kill", rc: "set -o vi\n"},
@@ -126,13 +126,14 @@ func TestTakeBack(t *testing.T) {
 				a.kill()
 			}
 			if got := sh.line(); got != want {
-				t.Errorf("%q is left on the line, want %q", got, want)
+				t.Errorf("got %q on the line, want %q", got, want)
 			}
 		})
 	}
 }
 
-// In the client's box each key erases a row; a draft that was extended stays.
+// TestTakeBackFromBox tests that in the client's box each key erases a row, and a draft that
+// was extended stays.
 func TestTakeBackFromBox(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, pace{})
@@ -150,15 +151,15 @@ func TestTakeBackFromBox(t *testing.T) {
 		a.reaches(ReasonDraft)
 		r.echo = patience
 		if !r.takeBack(t.Context(), before, a.client, text) {
-			t.Errorf("%q is not taken back", text)
+			t.Errorf("%q was not removed", text)
 		}
 		a.reaches(ReasonNone)
 
 		r.tmux("send-keys", "-t", a.pane.ID, "-l", text+"x")
 		a.reaches(ReasonDraft)
-		r.echo = 200 * time.Millisecond // it never finds the text alone
+		r.echo = 200 * time.Millisecond // it never finds only the text
 		if r.takeBack(t.Context(), before, a.client, text) {
-			t.Errorf("%q is taken back, though a letter was added to it", text)
+			t.Errorf("%q was removed although a letter was added to it", text)
 		}
 		a.reaches(ReasonDraft)
 		a.order("clear")
@@ -169,19 +170,20 @@ func TestTakeBackFromBox(t *testing.T) {
 	}
 }
 
-// A client that hangs has not read the text: it is dropped for good.
+// TestTakeBackFromHangingClient tests that text that a hanging client has not read is
+// dropped.
 func TestTakeBackFromHangingClient(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, pace{echo: 300 * time.Millisecond})
 	a := r.startWindow()
 	a.reaches(ReasonNone)
-	a.order("deaf")
+	a.order("hang")
 	if err := a.typed(testText); !errorIn(err).Erased || PastedIn(err) ||
 		ReasonOf(err) != ReasonUnseen {
 		t.Errorf("Type = %v", err)
 	}
 
-	a.order("hear")
+	a.order("read")
 	r.echo = patience
 	noError(t, a.typed(testText))
 	a.wait("submit", 1)
@@ -190,7 +192,8 @@ func TestTakeBackFromHangingClient(t *testing.T) {
 	}
 }
 
-// A line whose message has been withdrawn does not block the box.
+// TestTypeAfterAbandonedLine tests that a line whose message was withdrawn does not block the
+// box.
 func TestTypeAfterAbandonedLine(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, pace{})

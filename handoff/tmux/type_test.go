@@ -35,7 +35,7 @@ func TestType(t *testing.T) {
 		}
 		a.wait("submit", i+1)
 		if asked != 1 {
-			t.Errorf("text %d: asked %d times", i, asked)
+			t.Errorf("text %d: got %d checks", i, asked)
 		}
 	}
 	if diff := cmp.Diff(texts, a.submitted()); diff != "" {
@@ -89,7 +89,7 @@ func TestTypeAsksLast(t *testing.T) {
 	}
 	a.untouched()
 	r.noBuffers()
-	// What happens while it is asked is seen all the same.
+	// Changes during the check are detected.
 	asked := 0
 	err = a.typedAfter(testText, func(context.Context) error {
 		if asked++; asked == 1 {
@@ -98,13 +98,14 @@ func TestTypeAsksLast(t *testing.T) {
 		return nil
 	})
 	if ReasonOf(err) != ReasonMode || PastedIn(err) || asked != 1 {
-		t.Errorf("Type = %v after %d questions", err, asked)
+		t.Errorf("Type = %v after %d checks", err, asked)
 	}
 	a.untouched()
 	r.noBuffers()
 }
 
-// What is on the screen survives, and the text follows once it is gone.
+// TestTypeWaitsForHumans tests that other content of the screen stays, and the text follows
+// when it is gone.
 func TestTypeWaitsForHumans(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, pace{})
@@ -137,7 +138,7 @@ func TestTypeWaitsForHumans(t *testing.T) {
 		}
 		if len(a.events("paste")) != i || len(a.events("approve")) != 0 ||
 			len(a.submitted()) != i {
-			t.Errorf("%v: something happened in the client", c.want)
+			t.Errorf("%v: the client got input", c.want)
 		}
 		r.noBuffers()
 		a.order(c.end)
@@ -149,7 +150,8 @@ func TestTypeWaitsForHumans(t *testing.T) {
 	}
 }
 
-// A user types while the client takes the paste: Enter is not pressed.
+// TestTypeLeavesMergedText tests that Enter is not pressed if a user types while the client
+// takes the paste.
 func TestTypeLeavesMergedText(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, pace{echo: 300 * time.Millisecond})
@@ -169,8 +171,8 @@ func TestTypeLeavesMergedText(t *testing.T) {
 	r.noBuffers()
 }
 
-// TestFinish: a client that hangs shows nothing. The text stays, and later Enter alone
-// completes it, by Finish or, for a message, by Type; nothing else is touched.
+// TestFinish tests a hanging client, which shows nothing. The text stays, and later Enter
+// alone completes it, by Finish or, for a message, by Type; nothing else is touched.
 func TestFinish(t *testing.T) {
 	t.Parallel()
 	for _, text := range []string{"/clear", testResume, testText} {
@@ -227,7 +229,7 @@ func TestFinish(t *testing.T) {
 	}
 }
 
-// A cancellation in the middle would leave a draft behind.
+// TestTypeFinishesWhatItPasted tests that a cancellation in the middle leaves no draft.
 func TestTypeFinishesWhatItPasted(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, pace{})
@@ -262,7 +264,7 @@ func TestTypeOneAtATime(t *testing.T) {
 		text := fmt.Sprintf("[sm test] number #a1b2c%d", i)
 		want = append(want, text)
 		wg.Go(func() {
-			for err := a.typed(text); err != nil; err = a.typed(text) { // the box of the one before
+			for err := a.typed(text); err != nil; err = a.typed(text) { // the box still has the previous text
 				if ReasonOf(err).Final() || PastedIn(err) {
 					t.Error(err)
 					return

@@ -14,7 +14,7 @@ import (
 	"sm/handoff/proc"
 )
 
-// holds asks the server what it checks itself right before a paste.
+// holds sends the server the check that it makes right before a paste.
 func (r *rig) holds(v view) bool {
 	r.t.Helper()
 	const yes = "display-message -p yes"
@@ -58,7 +58,7 @@ func TestVerify(t *testing.T) {
 		return v
 	}
 	for _, c := range []struct {
-		on, off string // commands, without the pane
+		on, off string // commands, without a pane
 		want    Reason
 	}{
 		{"copy-mode", "copy-mode -q", ReasonMode},
@@ -104,7 +104,7 @@ func TestVerify(t *testing.T) {
 	}
 }
 
-// What runs in the pane is a shell's child: then the shell is in front when it is
+// TestShellInFront tests a client that is a shell's child: the shell is in front when it is
 // suspended, in the background, or has ended.
 func TestShellInFront(t *testing.T) {
 	t.Parallel()
@@ -155,7 +155,7 @@ func TestShellInFront(t *testing.T) {
 	r.noBuffers()
 }
 
-// Somebody looks at the pane in an attached terminal, and has just pressed a key.
+// TestHumanAtTheKeyboard tests a pane in an attached terminal with a recent key.
 func TestHumanAtTheKeyboard(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, pace{quiet: time.Hour})
@@ -176,7 +176,7 @@ func TestHumanAtTheKeyboard(t *testing.T) {
 	a.reaches(ReasonNone)
 }
 
-// A key that the client has not drawn yet is not on the screen, but tmux has it.
+// TestUnseenKeys tests a key that the client has not drawn yet, which only tmux has recorded.
 func TestUnseenKeys(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, pace{quiet: time.Second})
@@ -196,12 +196,12 @@ func TestUnseenKeys(t *testing.T) {
 		noError(t, err)
 		return v.used
 	}
-	// Before the paste. How long ago that was must not depend on how fast the machine is.
+	// Before the paste. The age of the key must not depend on the speed of the machine.
 	before := used()
 	err := a.typedAfter(testText, func(context.Context) error {
 		press("x")
 		if !used().After(before) {
-			t.Error("tmux does not know of the key")
+			t.Error("tmux has not recorded the key")
 		}
 		r.quiet = time.Hour
 		return nil
@@ -215,14 +215,14 @@ func TestUnseenKeys(t *testing.T) {
 	// Before Enter.
 	v, err := r.look(t.Context(), a.pane)
 	noError(t, err)
-	for time.Since(v.used) < time.Second { // the next key is to be in another second
+	for time.Since(v.used) < time.Second { // the next key must be in another second
 		if v, err = r.look(t.Context(), a.pane); err != nil {
 			t.Fatal(err)
 		}
 	}
 	press("y")
 	if r.holds(v) {
-		t.Error("the guard does not see the key")
+		t.Error("the guard still holds after the key")
 	}
 	r.noBuffers()
 }
@@ -247,7 +247,8 @@ func TestQuiet(t *testing.T) {
 	}
 }
 
-// A server that does not answer costs the timeout, and is not taken to be gone.
+// TestServerHangs tests that a server that does not answer costs the timeout, and does not
+// count as gone.
 func TestServerHangs(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, pace{timeout: 50 * time.Millisecond})
@@ -263,7 +264,7 @@ func TestServerHangs(t *testing.T) {
 	a.untouched()
 }
 
-// attach is a terminal in which somebody looks at a pane: a pane of another server.
+// attach attaches a terminal to a pane: a pane of another server.
 func (r *rig) attach(a *agent) (outer *rig) {
 	r.t.Helper()
 	outer = newIdleRig(r.t, pace{})

@@ -10,7 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// recorder is what tmux is called here: it notes its arguments, and becomes tmux.
+// recorder is the name of tmux here: a program that records its arguments and becomes tmux.
 const recorder = "tmux-recorder"
 
 func record() error {
@@ -31,7 +31,8 @@ func record() error {
 	return syscall.Exec(path, append([]string{"tmux"}, os.Args[1:]...), os.Environ())
 }
 
-// Texts, and names that others choose, are never arguments; nor is our environment tmux's.
+// TestNoDataInArguments tests that texts and names chosen by others are never arguments, and
+// that tmux does not get this process's environment.
 func TestNoDataInArguments(t *testing.T) {
 	dir := t.TempDir()
 	exe, err := os.Executable()
@@ -43,8 +44,8 @@ func TestNoDataInArguments(t *testing.T) {
 	r := newRig(t, pace{})
 	r.Server.binary = path
 	noError(t, os.Symlink(r.binary, path+".tmux"))
-	// Names that would run something, were they ever part of a format. tmux itself reads
-	// the names here as formats, in which ## is a #.
+	// Names that would run a command if they were part of a format. tmux itself reads the
+	// names here as formats, in which ## is a #.
 	harm := filepath.Join(dir, "PWN")
 	name := "agent ##(touch " + harm + ")"
 	a := r.start("new-session", "-d", "-s", name, "-n", name, "-x", "80", "-y", "24")
@@ -55,7 +56,7 @@ func TestNoDataInArguments(t *testing.T) {
 		a.pane.ID,
 		"#{session_name}",
 	); got != "agent #(touch "+harm+")" {
-		t.Fatalf("the session is called %q", got)
+		t.Fatalf("got session name %q", got)
 	}
 	a.reaches(ReasonNone)
 	text := "[sm test] marker; #(touch PWN) ; -t %0 #a1b2c3"
@@ -86,7 +87,7 @@ func TestNoDataInArguments(t *testing.T) {
 		args := strings.Split(strings.TrimSpace(line), "\x1f")
 		if len(args) < 4 || args[0] != "-u" || args[1] != "-S" || args[2] != r.socket ||
 			args[len(args)-1] != "LC_ALL=C.UTF-8" {
-			t.Errorf("called as %q", args)
+			t.Errorf("got arguments %q", args)
 			continue
 		}
 		verbs[args[3]] = true
