@@ -14,8 +14,8 @@ import (
 	"sm/transcript/claude/hook"
 )
 
-// newDesk is an observer with an agent "em" in session uuid(1), for which messages of all
-// modes wait.
+// newDesk returns an observer with an agent "em" in session uuid(1), for which messages of
+// all modes wait.
 func newDesk(t *testing.T) *rig {
 	r := newWatched(t)
 	r.o.Queue.PerSenderMinute = 0
@@ -86,8 +86,8 @@ func TestAnswersCarry(t *testing.T) {
 	}
 }
 
-// TestStopIsAnsweredEightTimesInARow: each answer has the client go on, so that an agent
-// with many messages must come to rest in between.
+// TestStopIsAnsweredEightTimesInARow tests that an agent with many messages becomes idle in
+// between: each answer to a Stop hook makes the client continue.
 func TestStopIsAnsweredEightTimesInARow(t *testing.T) {
 	t.Parallel()
 	r := newWatched(t)
@@ -116,8 +116,8 @@ func TestStopIsAnsweredEightTimesInARow(t *testing.T) {
 	}
 }
 
-// TestHooksWhileCatchingUp: no notice is sent before catch-up ends; hooks of that time
-// are applied afterwards with their own times.
+// TestHooksWhileCatchingUp tests that no notice is sent before catch-up ends, and that hooks
+// of that time are applied afterwards with their own times.
 func TestHooksWhileCatchingUp(t *testing.T) {
 	t.Parallel()
 	r := newWatched(t)
@@ -156,7 +156,7 @@ func TestHooksWhileCatchingUp(t *testing.T) {
 		},
 	} {
 		p.SM.Agent = "em"
-		// Nothing runs yet that could use the state too.
+		// No other goroutine uses the state yet.
 		now := began.Add(time.Duration(i) * time.Millisecond)
 		agent, _ := app.core.hook(&p, now)
 		if a, offered := app.core.answer(agent, &p, now); a != (hook.Answer{}) || offered != "" {
@@ -164,7 +164,7 @@ func TestHooksWhileCatchingUp(t *testing.T) {
 		}
 	}
 	if v := app.core.engine.Agent("em"); v.Compacting || v.Cycle != 1 {
-		t.Errorf("told before the past was known: %+v", v)
+		t.Errorf("notice before catch-up ended: %+v", v)
 	}
 	app.Start()
 	defer r.stop()
@@ -182,12 +182,12 @@ func TestHooksWhileCatchingUp(t *testing.T) {
 		line,
 		"[sm message] urgent #",
 	) {
-		t.Errorf("the agent hears %q", line)
+		t.Errorf("the agent got %q", line)
 	}
 }
 
-// TestAnswerCutOff: a message in an answer for which a client has not waited, because the
-// state was slow, is in the answer to the next hook.
+// TestAnswerCutOff tests that a message in an answer that came too late for the client is in
+// the answer to the next hook.
 func TestAnswerCutOff(t *testing.T) {
 	t.Parallel()
 	r := newDesk(t)
@@ -205,7 +205,7 @@ func TestAnswerCutOff(t *testing.T) {
 	}
 }
 
-// occupy has the loop wait for a transaction that does not end.
+// occupy makes the loop wait for a transaction that does not end.
 func (r *rig) occupy() {
 	r.until("no transaction runs", func() (free bool) {
 		noErrors(r.t, r.app.do(r.t.Context(), func(c *core) {
@@ -216,8 +216,8 @@ func (r *rig) occupy() {
 	})
 }
 
-// TestSlowFailure: requests that have waited for a transaction are refused when it fails,
-// however long that has taken.
+// TestSlowFailure tests that requests that wait for a transaction are refused when it fails,
+// however long that takes.
 func TestSlowFailure(t *testing.T) {
 	t.Parallel()
 	r := newDesk(t)

@@ -13,8 +13,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// grow appends replies of so many tokens of output to the transcripts of sessions
-// from, from+step, … below to, and a compaction after every 20th.
+// grow appends replies with this output in tokens to the transcripts of sessions from,
+// from+step, … below to, and a compaction after every 20th.
 func (r *rig) grow(from, to, step, replies, output int) {
 	for n := range replies {
 		for i := from; i < to; i += step {
@@ -41,8 +41,8 @@ func repeat(done <-chan struct{}, f func()) {
 	}
 }
 
-// TestScrapeWhileChanging scrapes and asks while transcripts grow: every answer is
-// whole, counters never fall, and in the end all is counted once.
+// TestScrapeWhileChanging tests with requests while transcripts grow that every answer is
+// complete, that counters never fall, and that in the end all is counted once.
 func TestScrapeWhileChanging(t *testing.T) {
 	t.Parallel()
 	const sessions, replies, output = 12, 60, 7
@@ -123,7 +123,7 @@ func scrapeOf(t *testing.T, base string) map[string]float64 {
 	return values
 }
 
-// TestStopEarly: an observer may be stopped at any time of its life.
+// TestStopEarly tests that an observer can be stopped at any time.
 func TestStopEarly(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
@@ -146,7 +146,7 @@ func TestStopEarly(t *testing.T) {
 	}
 }
 
-// TestRunFails: an observer whose lock has been taken away ends by itself.
+// TestRunFails tests that an observer whose lock was taken away ends.
 func TestRunFails(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)

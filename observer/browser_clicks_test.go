@@ -20,7 +20,7 @@ const received = `{
 	};
 }`
 
-// before loads the page anew with a script that runs before its own.
+// before loads the page again with a script that runs before its own.
 func (b *browser) before(script string) {
 	b.t.Helper()
 	_, err := chromedp.Call(b.ctx, cdpage.AddScriptToEvaluateOnNewDocument, cdpage.AddScriptToEvaluateOnNewDocumentParams{
@@ -33,7 +33,7 @@ func (b *browser) before(script string) {
 // A point is a place in the window of a browser.
 type point struct{ x, y float64 }
 
-// middle is the middle of an element.
+// middle returns the middle of an element.
 func (b *browser) middle(selector string) point {
 	b.t.Helper()
 	at := eval[map[string]float64](
@@ -109,7 +109,7 @@ func browserClicksDuringUpdates(t *testing.T, c chromium) {
 		)
 		b.mouse(input.DispatchMouseEventTypeMouseReleased, at)
 		if got := eval[string](b, `location.search`); got != c.search {
-			t.Errorf("%s: the address has %q, want %q", c.name, got, c.search)
+			t.Errorf("%s: got address %q, want %q", c.name, got, c.search)
 		}
 		if strings.HasPrefix(c.search, "?session=") {
 			b.until(

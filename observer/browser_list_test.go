@@ -11,8 +11,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// browserAddress: filter, order and groups are in the address, and apply again
-// when it is loaded.
+// browserAddress tests that filter, order and groups are in the address and apply when it is
+// loaded.
 func browserAddress(t *testing.T, c chromium) {
 	r := someAgents(t)
 	b := c.open(t, r, "/", 1280, 800)
@@ -38,7 +38,7 @@ func browserAddress(t *testing.T, c chromium) {
 	click(`.chip[data-pressure="calm"]`)
 	want("the calm ones", "?pressure=calm&sort=-name", "ba")
 	if got := eval[string](b, `document.querySelector('.sums').innerText`); !strings.HasPrefix(got, "2 of 6 agents") {
-		t.Errorf("they are counted as %q", got)
+		t.Errorf("got counts %q", got)
 	}
 	click(`.chip[data-state="work"]`)
 	want("that work", "?state=work&pressure=calm&sort=-name", "ba")
@@ -48,18 +48,18 @@ func browserAddress(t *testing.T, c chromium) {
 		b,
 		`document.querySelector('#rows > tr.group').textContent`,
 	); text != "web 2 agents, 2 at work" {
-		t.Errorf("the group says %q", text)
+		t.Errorf("got group %q", text)
 	}
 	b.press("j", "j")
 	if at := eval[string](b, focused); at != "a" {
-		t.Errorf("the keyboard is at %q", at)
+		t.Errorf("got focus %q", at)
 	}
 	b.do(chromedp.Reload())
 	b.live()
-	want("loaded anew", "?state=work&pressure=calm&sort=-name&group=project", "ba")
+	want("loaded again", "?state=work&pressure=calm&sort=-name&group=project", "ba")
 	pressed := `[...document.querySelectorAll('[aria-pressed="true"]')].map(e => e.dataset.state || e.dataset.pressure || e.id).join()`
 	if got := eval[string](b, pressed); got != "group,work,calm" {
-		t.Errorf("pressed are %s", got)
+		t.Errorf("got pressed buttons %s", got)
 	}
 	b.press(kb.Escape)
 	want("Escape shows all", "?sort=-name&group=project", "fedcba")
@@ -74,7 +74,7 @@ func browserAddress(t *testing.T, c chromium) {
 	b.quiet()
 }
 
-// browserHeldOrder: no row moves while the pointer is over the list.
+// browserHeldOrder tests that no row moves while the pointer is over the list.
 func browserHeldOrder(t *testing.T, c chromium) {
 	r := someAgents(t)
 	b := c.open(t, r, "/", 1280, 800)
@@ -83,8 +83,8 @@ func browserHeldOrder(t *testing.T, c chromium) {
 	b.mouse(input.DispatchMouseEventTypeMouseMoved, b.middle("#rows tr:nth-child(3)"))
 	r.write(uuid(0), reply(ago(0), "n0", 155_000, 1))
 	r.write(uuid(6), reply(ago(0), "n6", 20_000, 1))
-	b.until("the news are shown", says(uuid(0), "155k")+` && (`+names+`) === 'edcbaf'`)
-	b.until("the button counts", button+` === 'order changed, 1 new'`)
+	b.until("the changes are shown", says(uuid(0), "155k")+` && (`+names+`) === 'edcbaf'`)
+	b.until("the button shows the number", button+` === 'order changed, 1 new'`)
 	b.press("o")
 	b.until("o applies the order", `(`+names+`).startsWith('ea') && `+button+` === ''`)
 	r.write(uuid(3), reply(ago(0), "n3", 160_000, 1))
@@ -99,7 +99,8 @@ func browserHeldOrder(t *testing.T, c chromium) {
 	b.quiet()
 }
 
-// browserReadout: the curve shows the figures below the pointer, and at the arrow keys.
+// browserReadout tests that the curve shows the figures at the pointer, and by the arrow
+// keys.
 func browserReadout(t *testing.T, c chromium) {
 	r := someAgents(t)
 	r.fire("d", uuid(3), "PostToolUse", "")
@@ -126,7 +127,7 @@ func browserReadout(t *testing.T, c chromium) {
 				box["top"] + box["height"]/2,
 			})
 		}
-		b.until("it is read", `document.querySelector('.readout').checkVisibility()`)
+		b.until("the readout is shown", `document.querySelector('.readout').checkVisibility()`)
 		return eval[string](
 			b,
 			`[...document.querySelector('.readout').children].map(e => e.textContent).join('\n')`,
@@ -143,7 +144,7 @@ func browserReadout(t *testing.T, c chromium) {
 		got := hover(c.share)
 		for _, want := range c.want {
 			if !strings.Contains(got, want) {
-				t.Errorf("at %v it says %q, not %q", c.share, got, want)
+				t.Errorf("at %v: got %q, want %q", c.share, got, want)
 			}
 		}
 	}
@@ -151,7 +152,7 @@ func browserReadout(t *testing.T, c chromium) {
 		b,
 		`document.querySelector('.chart path.now').getAttribute('d').split('M').length - 1`,
 	); cut != 1 {
-		t.Errorf("the present cycle has %d lines", cut)
+		t.Errorf("present cycle: got %d lines", cut)
 	}
 	if d := eval[string](
 		b,
@@ -160,7 +161,7 @@ func browserReadout(t *testing.T, c chromium) {
 		d,
 		"M0 ",
 	) {
-		t.Errorf("the earlier cycles are %q", d)
+		t.Errorf("earlier cycles: got %q", d)
 	}
 	b.mouse(input.DispatchMouseEventTypeMouseMoved, point{5, 5})
 	b.until(
@@ -171,20 +172,20 @@ func browserReadout(t *testing.T, c chromium) {
 	b.press(kb.Home)
 	value := `document.querySelector('.reader').ariaValueText`
 	if got := eval[string](b, value); !strings.HasPrefix(got, "15k tokens") {
-		t.Errorf("Home reads %q", got)
+		t.Errorf("Home: got %q", got)
 	}
 	b.press(kb.ArrowRight)
 	if got := eval[string](b, value); !strings.HasPrefix(got, "140k tokens") {
-		t.Errorf("the arrow reads %q", got)
+		t.Errorf("arrow: got %q", got)
 	}
 	r.write(uuid(3), reply(ago(0), "n4", 132_000, 1))
-	b.until("news come", `document.querySelector('.big').textContent.includes('132k of 200k')`)
+	b.until("an update arrives", `document.querySelector('.big').textContent.includes('132k of 200k')`)
 	if got := eval[string](
 		b,
 		value+` + document.activeElement.className`,
 	); !strings.HasPrefix(got, "140k tokens") ||
 		!strings.HasSuffix(got, "reader") {
-		t.Errorf("news move what is read to %q", got)
+		t.Errorf("an update moves the readout to %q", got)
 	}
 	b.quiet()
 }

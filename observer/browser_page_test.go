@@ -13,12 +13,12 @@ import (
 	webpage "sm/dashboards/page"
 )
 
-// rowOf is an expression for the row of an agent.
+// rowOf returns an expression for the row of an agent.
 func rowOf(agent string) string {
 	return fmt.Sprintf(`document.getElementById(%q)`, webpage.Key(agent))
 }
 
-// says is an expression that holds when the row of an agent shows a text.
+// says returns an expression that holds if the row of an agent shows a text.
 func says(agent, text string) string {
 	return fmt.Sprintf(`%s?.textContent.includes(%q)`, rowOf(agent), text)
 }
@@ -34,7 +34,7 @@ func (b *browser) fitsWidth(where string) {
 	}
 }
 
-// someAgents is an observer of a few agents of all levels, called a to f.
+// someAgents returns an observer of a few agents of all levels, called a to f.
 func someAgents(t *testing.T) *rig {
 	r := newRig(t)
 	for i, tokens := range []int{20_000, 85_000, 105_000, 140_000, 30_000} {
@@ -67,13 +67,13 @@ func someAgents(t *testing.T) *rig {
 	return r
 }
 
-// names is an expression for the names of the rows that are shown, in their order.
+// names is an expression for the names of the visible rows, in order.
 const names = `[...document.querySelectorAll('#rows > tr:not([hidden]) a')].map(a => a.textContent).join('')`
 
-// focused is an expression for what has the focus.
+// focused is an expression for the focused element.
 const focused = `(e => e.closest('#rows tr') ? e.textContent : e.id || e.dataset.sort || e.dataset.pressure || e.tagName)(document.activeElement)`
 
-// browserKeyboard: all can be done without a mouse.
+// browserKeyboard tests that everything works without a mouse.
 func browserKeyboard(t *testing.T, c chromium) {
 	r := someAgents(t)
 	b := c.open(t, r, "/", 1280, 800)
@@ -106,9 +106,9 @@ func browserKeyboard(t *testing.T, c chromium) {
 		"the agent is shown",
 		`!document.querySelector('#detail').hidden && document.querySelector('#detail h2').textContent.endsWith('d')`,
 	)
-	step("in the same page, whatever is selected", `window.same`, true)
+	step("in the same page, for any selection", `window.same`, true)
 	step("in the address, too", `new URL(location).searchParams.get('session')`, uuid(3))
-	step("the row says so", `document.querySelector('#rows tr.open a').innerText`, "d")
+	step("the row shows it", `document.querySelector('#rows tr.open a').innerText`, "d")
 	step("the focus is in it", focused, "who")
 	b.press("k", kb.Tab)
 	step("Tab goes from the row to it", `document.activeElement.className`, "close")
@@ -161,7 +161,7 @@ func browserKeyboard(t *testing.T, c chromium) {
 	b.press(kb.Enter)
 	step("and back", names, "fedcba")
 	b.press(kb.Tab)
-	step("Tab goes on", focused, "order")
+	step("Tab continues", focused, "order")
 	b.press(kb.Enter)
 	step("by need", names, "edcbaf")
 
@@ -182,7 +182,7 @@ func browserKeyboard(t *testing.T, c chromium) {
 	b.press(kb.Enter)
 	step("and all again", names, "edcbaf")
 
-	// One of the rows is reached by Tab, the others from it.
+	// Tab reaches one row, the arrows the others.
 	step(
 		"one stop for all rows",
 		`document.querySelectorAll('#rows a[tabindex="0"]').length`,
@@ -205,7 +205,8 @@ func browserKeyboard(t *testing.T, c chromium) {
 	b.quiet()
 }
 
-// browserBell: a notification of each agent that begins to wait, for those who asked.
+// browserBell tests a notification of each agent that begins to wait, if the user has enabled
+// them.
 func browserBell(t *testing.T, c chromium) {
 	r := someAgents(t)
 	b := c.open(t, r, "/", 1280, 800)
@@ -227,18 +228,18 @@ func browserBell(t *testing.T, c chromium) {
 	b.do(chromedp.Evaluate[chromedp.Void](`note.onclick(), note.closed = false`))
 	b.until("a click opens it", `document.querySelector('#detail h2').textContent.endsWith('a')`)
 	r.write(uuid(2), reply(ago(0), "n2", 106_000, 1))
-	b.until("news notify of no wait again", says(uuid(2), "63%")+` && notes.length === 1`)
+	b.until("an update does not repeat a notification", says(uuid(2), "63%")+` && notes.length === 1`)
 	r.o.Listen = []string{r.tcp().String()}
 	r.stop()
 	b.until("the observer is gone", `!document.querySelector('#gone').hidden`)
 	b.mu.Lock()
-	b.complaints = nil // of the connection that is refused
+	b.complaints = nil // about refused connections
 	b.mu.Unlock()
 	r.start()
 	b.live()
 	b.until("it waits still", rowOf(uuid(0))+`?.matches('.s-waiting') && `+rowOf(uuid(4))+`?.matches('.s-waiting')`)
 	r.client(4712, uuid(0), `,"status":"busy"`)
-	b.until("once it goes on, the notification ends", `notes.length === 1 && note.closed`)
+	b.until("when it continues, the notification ends", `notes.length === 1 && note.closed`)
 	r.client(4712, uuid(0), `,"status":"waiting","waitingFor":"a plan"`)
 	b.until("it waits again", `notes[1] === 'web: a waits: a plan'`)
 	b.do(chromedp.Evaluate[chromedp.Void](`localStorage.allowed = 'denied'`), chromedp.Reload())
@@ -246,7 +247,8 @@ func browserBell(t *testing.T, c chromium) {
 	b.quiet()
 }
 
-// browserGone: the page says when its observer has gone, and finds the next one.
+// browserGone tests that the page shows that its observer is down, and connects to the next
+// one.
 func browserGone(t *testing.T, c chromium) {
 	r := someAgents(t)
 	b := c.open(t, r, "/", 1280, 800)
@@ -254,7 +256,7 @@ func browserGone(t *testing.T, c chromium) {
 	r.o.Listen = []string{r.tcp().String()}
 	r.stop()
 	b.until(
-		"it says so",
+		"it is shown",
 		`!document.querySelector('#gone').hidden && document.querySelector('#live').textContent.includes('not live')`,
 	)
 	if text := eval[string](
@@ -264,16 +266,16 @@ func browserGone(t *testing.T, c chromium) {
 		text,
 		"The observer is gone. Its last answer was at ",
 	) {
-		t.Errorf("it says %q", text)
+		t.Errorf("got %q", text)
 	}
 	if title := eval[string](b, `document.title`); title != "sm – not live" {
-		t.Errorf("the tab is called %q", title)
+		t.Errorf("got title %q", title)
 	}
 	if n := eval[int](b, `document.querySelectorAll('#rows tr').length`); n != 6 {
-		t.Errorf("%d rows are left", n)
+		t.Errorf("got %d rows", n)
 	}
 	b.mu.Lock()
-	b.complaints = nil // of the connection that is refused
+	b.complaints = nil // about refused connections
 	b.mu.Unlock()
 	r.write(uuid(0), reply(ago(0), "n0", 133_000, 1))
 	r.start()
@@ -284,7 +286,8 @@ func browserGone(t *testing.T, c chromium) {
 	b.until("and up to date", says(uuid(0), "133k"))
 }
 
-// browserEmpty: without agents the page shows the next step, and the first agent when it comes.
+// browserEmpty tests that without agents the page shows the next step, and the first agent
+// when it appears.
 func browserEmpty(t *testing.T, c chromium) {
 	r := newRig(t).start()
 	b := c.open(t, r, "/", 1280, 800)
@@ -297,7 +300,7 @@ func browserEmpty(t *testing.T, c chromium) {
 		t.Errorf("%s", text)
 	}
 	if shown := eval[bool](b, `document.querySelector('#agents').checkVisibility()`); shown {
-		t.Error("there is an empty table")
+		t.Error("got an empty table")
 	}
 	if text := eval[string](
 		b,
@@ -325,7 +328,7 @@ func browserEmpty(t *testing.T, c chromium) {
 	b.quiet()
 }
 
-// browserHostile: texts of strangers stay texts.
+// browserHostile tests that texts of transcripts stay texts.
 func browserHostile(t *testing.T, c chromium) {
 	r := newRig(t)
 	cwd := `/home/dev/<script>pwned=1</script>`
@@ -387,7 +390,7 @@ func browserHostile(t *testing.T, c chromium) {
 				1,
 			),
 		)
-		b.until("news come", says(uuid(3), "71k"))
+		b.until("an update arrives", says(uuid(3), "71k"))
 		if got := eval[string](
 			b,
 			`typeof pwned + document.querySelectorAll('#rows script, #rows img, #rows b[onmouseover], #detail script').length`,

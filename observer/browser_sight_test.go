@@ -9,7 +9,7 @@ import (
 	"github.com/chromedp/chromedp"
 )
 
-// browserNames: all elements have names for a screen reader.
+// browserNames tests that all elements have names for a screen reader.
 func browserNames(t *testing.T, c chromium) {
 	b := c.open(t, someAgents(t), "/", 1280, 800)
 	b.live()
@@ -23,7 +23,7 @@ func browserNames(t *testing.T, c chromium) {
 		"image":        12, // a bar and a curve for each
 	})
 	if lang := eval[string](b, `document.documentElement.lang`); lang != "en" {
-		t.Errorf("the language is %q", lang)
+		t.Errorf("got language %q", lang)
 	}
 	b.do(chromedp.Click(chromedp.CSS("#rows tr")))
 	b.until("one is shown", `document.querySelector('.chart') !== null`)
@@ -31,7 +31,7 @@ func browserNames(t *testing.T, c chromium) {
 	b.quiet()
 }
 
-// names fails the test unless all elements have names, and there are so many of each role.
+// names checks that all elements have names, and the number of elements of each role.
 func (b *browser) names(want map[string]int) {
 	t := b.t
 	t.Helper()
@@ -82,8 +82,8 @@ func (b *browser) names(want map[string]int) {
 	}
 }
 
-// browserNarrow: on a telephone's screen nothing has to be pushed sideways, and what
-// is to be touched is large enough.
+// browserNarrow tests that on a telephone's screen nothing scrolls sideways, and that
+// controls are large enough to touch.
 func browserNarrow(t *testing.T, c chromium) {
 	r := someAgents(t)
 	b := c.open(t, r, "/", 390, 844)
@@ -105,13 +105,13 @@ func browserNarrow(t *testing.T, c chromium) {
 		b,
 		`[...document.querySelectorAll('button, input, a.close')].filter(e => e.checkVisibility() && e.getBoundingClientRect().height < 24).map(e => e.outerHTML)`,
 	) {
-		t.Errorf("too small to be touched: %s", small)
+		t.Errorf("too small to touch: %s", small)
 	}
 	b.do(chromedp.Click(chromedp.CSS(".close")))
 	r.write(uuid(0), reply(ago(0), "n0", 155_000, 1))
-	b.until("news come", says(uuid(0), "155k"))
+	b.until("an update arrives", says(uuid(0), "155k"))
 	if got := eval[string](b, names); got != "eadcbf" {
-		t.Errorf("with one closed, not by a key, the order is %s", got)
+		t.Errorf("after closing the detail by mouse: got order %s", got)
 	}
 	b.quiet()
 }

@@ -16,7 +16,7 @@ import (
 	"github.com/chromedp/chromedp"
 )
 
-// browser is one page, and what it has complained of.
+// browser is one page and its console's complaints.
 type browser struct {
 	t    testing.TB
 	ctx  context.Context
@@ -26,7 +26,7 @@ type browser struct {
 	complaints []string
 }
 
-// chromium is one headless Chromium, which several tests use.
+// chromium is one headless Chromium for several tests.
 type chromium struct{ ctx context.Context }
 
 func startChromium(t *testing.T) chromium {
@@ -61,7 +61,7 @@ func startChromium(t *testing.T) chromium {
 	return chromium{ctx}
 }
 
-// open opens the page of an observer in a window of its own, of a size in pixels.
+// open opens the page of an observer in a new window of a size in pixels.
 func (c chromium) open(t *testing.T, r *rig, path string, width, height int64) *browser {
 	t.Helper()
 	ctx, end := chromedp.NewContext(c.ctx, chromedp.WithNewBrowserContext())
@@ -97,8 +97,7 @@ func TestBrowser(t *testing.T) {
 	}
 }
 
-// listen keeps whatever a console would show in red or yellow; violations of the policy
-// are among it.
+// listen records errors and warnings of the console, including violations of the policy.
 func (b *browser) listen(event any) {
 	text := ""
 	switch e := event.(type) {
@@ -118,13 +117,13 @@ func (b *browser) listen(event any) {
 	}
 }
 
-// quiet fails the test if the page has complained of anything.
+// quiet fails the test if the console has complaints.
 func (b *browser) quiet() {
 	b.t.Helper()
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	for _, c := range b.complaints {
-		b.t.Errorf("the browser says: %s", c)
+		b.t.Errorf("console: %s", c)
 	}
 	b.complaints = nil
 }
@@ -138,7 +137,7 @@ func (b *browser) do(actions ...chromedp.Action[chromedp.Void]) {
 	}
 }
 
-// eval gives the value of an expression in the page.
+// eval returns the value of an expression in the page.
 func eval[T any](b *browser, expression string) T {
 	b.t.Helper()
 	ctx, cancel := context.WithTimeout(b.ctx, patience)
@@ -154,9 +153,8 @@ func eval[T any](b *browser, expression string) T {
 	}
 }
 
-// until waits until an expression holds; it is looked at in each frame. A page
-// that is being loaded may take the place of the one that was asked: then the
-// new one is asked.
+// until waits until an expression holds; it is evaluated in each frame. If a page that is
+// loaded replaces the present one, the new one is used.
 func (b *browser) until(what, expression string) {
 	b.t.Helper()
 	ctx, cancel := context.WithTimeout(b.ctx, patience)
@@ -186,9 +184,8 @@ func (b *browser) until(what, expression string) {
 	}
 }
 
-// pageReplaced reports whether an evaluation failed because its page was left
-// meanwhile. The words are Chromium's (V8's inspector, error -32000); its
-// protocol has no code of its own for it.
+// pageReplaced reports whether an evaluation failed because its page was left. The words are
+// Chromium's (V8's inspector, error -32000); its protocol has no code for it.
 func pageReplaced(err error) bool {
 	text := err.Error()
 	return strings.Contains(text, "Cannot find context with specified id") ||
@@ -196,8 +193,8 @@ func pageReplaced(err error) bool {
 		strings.Contains(text, "Inspected target navigated or closed")
 }
 
-// press presses keys, one after the other. A letter that the page takes for itself is not
-// typed besides, as with a keyboard; what the library sends would be.
+// press presses keys one after another. A letter that the page handles is not typed too, as
+// with a keyboard; the library would send it.
 func (b *browser) press(keys ...string) {
 	b.t.Helper()
 	for _, key := range keys {

@@ -14,8 +14,8 @@ import (
 	"sm/observer/api"
 )
 
-// canaryRecords are what a session writes where secrets may stand: all but the last
-// element of the working directory, and everything that is text. Each %s is a secret.
+// canaryRecords returns records with secrets wherever a session may write text: in all but
+// the last element of the working directory, and in everything else. Each %s is a secret.
 func canaryRecords() []string {
 	const head = `"timestamp":"AT","version":"2.1.44","cwd":"/home/%s/%s/web","gitBranch":"%s"`
 	return []string{
@@ -58,13 +58,13 @@ func plantCanaries(r *rig, n int) (secrets []string) {
 	for _, record := range canaryRecords() {
 		appendLines(r.t, filepath.Join(folder, id+".jsonl"), plant(record))
 	}
-	// Without a working directory the folder alone names the project.
+	// Without a working directory the folder names the project.
 	appendLines(
 		r.t,
 		filepath.Join(folder, uuid(10*n+1)+".jsonl"),
 		`{"type":"assistant","message":{"model":"claude-haiku-4-5","usage":{"input_tokens":9}}}`,
 	)
-	// Left alone, which is logged.
+	// This is ignored, and logged.
 	noErrors(r.t, os.Mkdir(filepath.Join(folder, uuid(10*n+2)+".jsonl"), 0o700))
 	noErrors(r.t, syscall.Mkfifo(filepath.Join(folder, uuid(10*n+3)+".jsonl"), 0o600))
 	r.client(
@@ -75,7 +75,8 @@ func plantCanaries(r *rig, n int) (secrets []string) {
 	return secrets
 }
 
-// canaryRig has one session full of secrets in history, and one that came later.
+// canaryRig returns an observer of one session full of secrets in history, and one that came
+// later.
 func canaryRig(t *testing.T) (r *rig, secrets []string) {
 	r = newRig(t)
 	r.o.MetricsListen = "127.0.0.1:0"
@@ -97,13 +98,13 @@ func canaryRig(t *testing.T) (r *rig, secrets []string) {
 		return err == nil && strings.Count(own, "waiting") == 2
 	})
 	if !strings.Contains(own, "canary1q") || !strings.Contains(own, "canary2q") {
-		t.Errorf("we ourselves do not see working directories: %s", own)
+		t.Errorf("the observer's user gets no working directories: %s", own)
 	}
 	return r, secrets
 }
 
-// TestCanaries: of all that a transcript says others learn figures, the model, the
-// client's version, and the last element of the working directory; and logs no more.
+// TestCanaries tests that other users get only figures, the model, the client's version and
+// the last element of the working directory from transcripts, and that logs contain no more.
 func TestCanaries(t *testing.T) {
 	t.Parallel()
 	r, secrets := canaryRig(t)
@@ -112,7 +113,7 @@ func TestCanaries(t *testing.T) {
 		for _, secret := range secrets {
 			if i := strings.Index(text, secret); i >= 0 {
 				t.Errorf(
-					"%s tells %s: …%s…",
+					"%s contains %s: …%s…",
 					where,
 					secret,
 					text[max(0, i-80):min(len(text), i+40)],
@@ -159,7 +160,7 @@ func TestCanaries(t *testing.T) {
 	refuse("the log", r.log.String())
 	for _, id := range []string{uuid(12), uuid(13)} {
 		if !strings.Contains(r.log.String(), id) {
-			t.Errorf("what is left alone is not logged: %s", r.log)
+			t.Errorf("the ignored file is not logged: %s", r.log)
 		}
 	}
 }

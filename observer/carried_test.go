@@ -8,7 +8,7 @@ import (
 	"sm/observer/api"
 )
 
-// held sends messages to an agent whose handoff keeps them back.
+// held sends messages to an agent whose handoff delays them.
 func (r *rig) held(agent string, n int) (ids []string) {
 	for i := range n {
 		ids = append(
@@ -23,8 +23,9 @@ func (r *rig) held(agent string, n int) (ids []string) {
 	return ids
 }
 
-// TestCarriedByTheRestartPrompt: what waits goes into the prompt of the client that `sm run`
-// starts, at most four, each proven by that prompt; the others follow.
+// TestCarriedByTheRestartPrompt tests that waiting messages are in the prompt of the client
+// that `sm run` starts, at most four, each confirmed by that prompt, and that the others
+// follow.
 func TestCarriedByTheRestartPrompt(t *testing.T) {
 	t.Parallel()
 	r, c, a := newRotationRig(t, nil)
@@ -60,7 +61,7 @@ func TestCarriedByTheRestartPrompt(t *testing.T) {
 	a.restarts(4, in.Prompt)
 	r.handoffIs(id, "confirmed")
 	for i, id := range ids {
-		r.until(id+" is heard", func() bool { return r.message(id).Status == "confirmed" })
+		r.until(id+" is received", func() bool { return r.message(id).Status == "confirmed" })
 		if m := r.message(id); (m.Via == "restart") != (i < 4) || m.Offers != 1 {
 			t.Errorf("message %d: %+v", i, m)
 		}
@@ -73,7 +74,7 @@ func TestCarriedByTheRestartPrompt(t *testing.T) {
 		text,
 		`sm_messages_total{outcome="confirmed",via="restart"} 4`,
 	) {
-		t.Error("the metrics do not count them")
+		t.Error("the metrics do not count the messages")
 	}
 	r.ends()
 }

@@ -5,7 +5,8 @@ import (
 	"strings"
 )
 
-// cut is a reply to a request that the client has left tool results of so many tokens out of.
+// cut returns a reply to a request for which the client has removed tool results of this many
+// tokens.
 func cut(tokens int, reply string) string {
 	return strings.Replace(
 		reply,

@@ -9,9 +9,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// TestCodexCounters: where there is a folder of Codex its counters are there
-// from the start, at 0, and what its agents do is counted as its own, over a
-// restart too.
+// TestCodexCounters tests that with a folder of Codex its counters exist from the start, at
+// 0, and count what its agents do, also across a restart.
 func TestCodexCounters(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)

@@ -18,7 +18,7 @@ const codexSubagent = "01a200a8-bb45-7512-97ac-75709d41a542"
 // A codexDesk is an observer with a thread of Codex.
 type codexDesk struct {
 	*rig
-	agent string // as which the thread's hooks come, "" for the thread alone
+	agent string // named by the thread's hooks, "" for only the thread
 	n     int
 }
 
@@ -66,8 +66,8 @@ func (d *codexDesk) record(thread, kind, payload string) {
 	)
 }
 
-// tells writes the record that a thread has for the context of a hook.
-func (d *codexDesk) tells(thread, role, text string) {
+// injects writes the record of a thread for the context of a hook.
+func (d *codexDesk) injects(thread, role, text string) {
 	d.t.Helper()
 	if role == "user" {
 		text = `<hook_prompt hook_run_id="stop:12:/home/dev/.codex/hooks.json">` + text + `</hook_prompt>`
@@ -91,7 +91,7 @@ func (d *codexDesk) tells(thread, role, text string) {
 	}
 }
 
-// fires has a hook speak as `sm hook` does, and gives what the client is answered.
+// fires sends a hook as `sm hook` does and returns the answer.
 func (d *codexDesk) fires(event, fields string) string {
 	d.t.Helper()
 	p, err := codexhook.Decode(fmt.Appendf(nil, `{"session_id":%q,"turn_id":"t1","transcript_path":%q,"cwd":"/home/dev/api","model":"gpt-6-sol","hook_event_name":%q%s}`,
@@ -118,7 +118,7 @@ func contextIn(t *testing.T, event, answer string) string {
 	return a.Context
 }
 
-// reasonIn is what an answer to Stop has the agent go on with.
+// reasonIn returns the text with which an answer to Stop makes the agent continue.
 func reasonIn(t *testing.T, answer string) string {
 	t.Helper()
 	var x struct{ Decision, Reason string }
@@ -128,7 +128,7 @@ func reasonIn(t *testing.T, answer string) string {
 	return x.Reason
 }
 
-// label is how metrics call the agent.
+// label returns the agent's label in metrics.
 func (d *codexDesk) label() string {
 	if d.agent != "" {
 		return d.agent
@@ -138,8 +138,8 @@ func (d *codexDesk) label() string {
 
 const response = `,"status":"completed","token_usage":{"input_tokens":%d,"output_tokens":0,"total_tokens":%d}`
 
-// TestCodexHooks: hooks report a thread's context before its transcript does,
-// and their answers carry messages; the transcript contains each once.
+// TestCodexHooks tests that hooks report a thread's context before its transcript does, that
+// their answers carry messages, and that the transcript contains each once.
 func TestCodexHooks(t *testing.T) {
 	t.Parallel()
 	for _, agent := range []string{"", "em"} {
@@ -157,7 +157,7 @@ func TestCodexHooks(t *testing.T) {
 				"UserPromptSubmit",
 				`,"prompt":"go"`,
 			); answer != "" {
-				t.Errorf("told %q", answer)
+				t.Errorf("got answer %q", answer)
 			}
 			d.fires("PostModelRequest", fmt.Sprintf(response, 140_000, 140_000))
 			d.checkMail("by the hook alone", id+"/1/warning waiting")
@@ -169,12 +169,12 @@ func TestCodexHooks(t *testing.T) {
 			}
 			line := reasonIn(t, d.fires("Stop", `,"stop_hook_active":false`))
 			if !strings.HasPrefix(line, "[sm context] Context at ") {
-				t.Errorf("told %q", line)
+				t.Errorf("got message %q", line)
 			}
-			d.tells(codexThread, "user", line)
+			d.injects(codexThread, "user", line)
 			d.untilMail("the transcript shows it", id+"/1/warning confirmed")
 			if answer := d.fires("Stop", `,"stop_hook_active":true`); answer != "" {
-				t.Errorf("again %q", answer)
+				t.Errorf("got %q again", answer)
 			}
 
 			d.record(
@@ -182,7 +182,7 @@ func TestCodexHooks(t *testing.T) {
 				"token_usage_record",
 				`{"thread_id":"`+codexThread+`","turn_id":"t1","response_id":"r1","usage":{"input_tokens":139000,"output_tokens":1000,"total_tokens":140000}}`,
 			)
-			d.until("both tell the same", func() bool {
+			d.until("both have the same figures", func() bool {
 				drift, known := d.scrape()[`agent_session_drift_tokens{session="`+d.label()+`"}`]
 				return known && drift == 0
 			})
@@ -190,7 +190,7 @@ func TestCodexHooks(t *testing.T) {
 
 			d.fires("PostModelRequest", fmt.Sprintf(response, 180_000, 180_000))
 			line = contextIn(t, "PostToolUse", d.fires("PostToolUse", `,"tool_name":"Bash"`))
-			d.tells(codexThread, "developer", line)
+			d.injects(codexThread, "developer", line)
 			d.untilMail(
 				"the developer record",
 				id+"/1/warning confirmed",
@@ -225,9 +225,8 @@ func TestCodexHooks(t *testing.T) {
 	}
 }
 
-// TestCodexSubagentHooks: a subagent's thread is a session of its own, that has
-// messages of its own and shows them in its own transcript; its end is not held
-// up.
+// TestCodexSubagentHooks tests that a subagent's thread is a separate session with its own
+// messages, shown in its own transcript, and that its end is not delayed.
 func TestCodexSubagentHooks(t *testing.T) {
 	t.Parallel()
 	d := newCodexDesk(t, "em")
@@ -255,14 +254,14 @@ func TestCodexSubagentHooks(t *testing.T) {
 	d.sends(codexSubagent, "sequential", "for the subagent")
 	d.sends("em", "sequential", "for the agent")
 	if answer := d.fires("SubagentStop", own); answer != "" {
-		t.Errorf("the subagent's end is held up: %s", answer)
+		t.Errorf("the subagent's end is delayed: %s", answer)
 	}
 	line := contextIn(t, "PostToolUse", d.fires("PostToolUse", own))
 	if !strings.Contains(line, "for the subagent") {
-		t.Errorf("told %q", line)
+		t.Errorf("got message %q", line)
 	}
-	d.tells(codexSubagent, "developer", line)
-	d.untilMail("heard by one", "for the subagent confirmed", "for the agent waiting")
+	d.injects(codexSubagent, "developer", line)
+	d.untilMail("received by one", "for the subagent confirmed", "for the agent waiting")
 	d.stop()
 }
 

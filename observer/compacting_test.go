@@ -5,7 +5,8 @@ import (
 	"testing"
 )
 
-// TestPreCompactIsLogged: how full the context was, and whether the agent had heard of it.
+// TestPreCompactIsLogged tests that the log shows how full the context was, and whether the
+// agent had received a notice.
 func TestPreCompactIsLogged(t *testing.T) {
 	t.Parallel()
 	for want, step := range map[string]func(r *rig){
@@ -21,7 +22,7 @@ func TestPreCompactIsLogged(t *testing.T) {
 		`notice=heard tokens=136000 window=200000 used_percentage=68`: func(r *rig) {
 			r.write(uuid(1), attachment(ago(0), r.fire("em", uuid(1), "PostToolUse", "")))
 			r.until(
-				"it was heard",
+				"it is received",
 				func() bool {
 					return strings.Contains(
 						strings.Join(r.mail(), "\n"),

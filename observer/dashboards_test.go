@@ -12,8 +12,8 @@ import (
 	"time"
 )
 
-// story runs a fleet in which everything that a dashboard shows happens: an
-// agent grows, reports, gets notices, and is compacted three times in a row.
+// story runs a fleet in which everything that a dashboard shows happens: an agent grows,
+// reports, gets notices, and is compacted three times in a row.
 func story(t *testing.T, meanwhile func(*rig)) *rig {
 	r := newWatched(t)
 	r.o.Alerts.CompactionThreshold = 160_000
@@ -65,8 +65,8 @@ func story(t *testing.T, meanwhile func(*rig)) *rig {
 	return r
 }
 
-// TestDashboards has a real Prometheus with our rules scrape the observer, and
-// asks it every query of the dashboards.
+// TestDashboards runs a real Prometheus with the shipped rules that scrapes the observer, and
+// sends it every query of the dashboards.
 func TestDashboards(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes long; the run without the race detector has it")
@@ -120,7 +120,7 @@ func TestDashboards(t *testing.T) {
 		}
 	}
 	for expr := range unused {
-		t.Errorf("no dashboard asks for %s", expr)
+		t.Errorf("no dashboard has the query %s", expr)
 	}
 	r.stop()
 	s.until(r, `ALERTS{alertname="SmObserverDown"}`, map[string]string{"": "1"})
@@ -162,7 +162,7 @@ func collectExprs(v any, found func(string)) {
 	}
 }
 
-// strays asks for a page by a name that is not ours, and is turned away.
+// strays requests a page by an unknown host name, which is refused.
 func (r *rig) strays() {
 	r.t.Helper()
 	req, err := http.NewRequestWithContext(
@@ -177,11 +177,11 @@ func (r *rig) strays() {
 	noErrors(r.t, err)
 	noErrors(r.t, resp.Body.Close())
 	if resp.StatusCode != http.StatusMisdirectedRequest {
-		r.t.Errorf("a strange host: %d", resp.StatusCode)
+		r.t.Errorf("unknown host: got %d", resp.StatusCode)
 	}
 }
 
-// healthy reports whether all rules have been evaluated, and fails on errors.
+// healthy reports whether all rules have been evaluated, and fails the test on errors.
 func (s *scraper) healthy(files []string) bool {
 	s.t.Helper()
 	a, err := fetch(s.t.Context(), s.base+"/api/v1/rules")

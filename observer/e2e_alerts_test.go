@@ -23,8 +23,8 @@ import (
 	"sm/observer/alertmanager"
 )
 
-// shipped is a file that we ship with other values: of keys, wherever they stand, and of
-// texts. What is not there is not shipped.
+// shipped returns a shipped file with other values for keys, anywhere in it, and for texts.
+// Each must be in the file.
 func shipped(t *testing.T, path string, keys map[string]string, texts ...string) []byte {
 	t.Helper()
 	b, err := os.ReadFile(path)
@@ -46,7 +46,7 @@ func shipped(t *testing.T, path string, keys map[string]string, texts ...string)
 	return []byte(text)
 }
 
-// relay stands between Alertmanager and the observer's webhook, and notes what passes.
+// relay is between Alertmanager and the observer's webhook and records notifications.
 type relay struct {
 	*httptest.Server
 	to   string
@@ -62,7 +62,7 @@ func newWire(t *testing.T, to string) *relay {
 	return w
 }
 
-// ServeHTTP passes a notification on as it is, headers and all.
+// ServeHTTP forwards a notification unchanged, with its headers.
 func (w *relay) ServeHTTP(out http.ResponseWriter, in *http.Request) {
 	code := http.StatusBadGateway // Alertmanager tries again
 	var all alertmanager.Notification
@@ -95,7 +95,7 @@ func (w *relay) pass(in *http.Request, body []byte, failed int) (code int, err e
 	req.Header = in.Header
 	resp, err := (&http.Transport{DisableKeepAlives: true}).RoundTrip(req)
 	if err != nil {
-		return failed, nil // it is being started anew
+		return failed, nil // it is restarting
 	}
 	_, err = io.Copy(io.Discard, resp.Body)
 	return resp.StatusCode, errors.Join(err, resp.Body.Close())
@@ -114,7 +114,7 @@ func (w *relay) passed(alert, session, status string) int {
 	return w.seen[alert+" "+session+" "+status+" 200"]
 }
 
-// refused is what the observer did not take while it ran.
+// refused returns the notifications that the running observer did not accept.
 func (w *relay) refused() (list []string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -128,8 +128,8 @@ func (w *relay) refused() (list []string) {
 
 const webhookSecret = "correct-horse-battery"
 
-// startAlerts runs Prometheus and Alertmanager with all the files that we ship, which only
-// wait less and look more often.
+// startAlerts runs Prometheus and Alertmanager with all shipped files, but with shorter waits
+// and intervals.
 func startAlerts(t *testing.T, r *rig) (*scraper, *relay) {
 	t.Helper()
 	w := newWire(t, r.tcp().String())
@@ -184,31 +184,32 @@ func startAlerts(t *testing.T, r *rig) (*scraper, *relay) {
 	return s, w
 }
 
-// TestE2EAlerts: an agent's context fills up, is compacted three times and rests, with the
-// exposition, Prometheus, Alertmanager, the webhook and the agent's queue. Whether the
-// observer or the alerts find it first, agent and parent get the same notices, once.
+// TestE2EAlerts tests an agent whose context fills up, is compacted three times and rests,
+// with the exposition, Prometheus, Alertmanager, the webhook and the agent's queue. Agent and
+// parent get the same notices, once, whether the observer or the alerts find the pressure
+// first.
 func TestE2EAlerts(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes long; the run without the race detector has it")
 	}
 	itself := alerts.Defaults()
-	told := alerts.Defaults()
+	byAlerts := alerts.Defaults()
 	itself.Thresholds.WarningPercentage = 62
 	itself.Thresholds.CriticalPercentage = 76
-	told.Thresholds.WarningPercentage = 99
-	told.Thresholds.CriticalPercentage = 100
+	byAlerts.Thresholds.WarningPercentage = 99
+	byAlerts.Thresholds.CriticalPercentage = 100
 	for _, o := range []*alerts.Options{
 		&itself,
-		&told,
+		&byAlerts,
 	} { // by the window alone, as the rule's levels are set here
 		o.Thresholds.WarningOfThreshold = 0
 		o.Thresholds.CriticalOfThreshold = 0
 	}
 	itself.Storm.Turns = 0
-	told.Storm = alerts.Storm{} // the rule knows no turns
+	byAlerts.Storm = alerts.Storm{} // the rule knows no turns
 	for name, policy := range map[string]alerts.Options{
 		"the observer finds it": itself,
-		"the alerts tell it":    told,
+		"the alerts report it":  byAlerts,
 	} {
 		t.Run(name, func(t *testing.T) {
 			checkAppLeaks(t)
@@ -237,14 +238,14 @@ func TestE2EAlerts(t *testing.T) {
 			compact(r, w, fill(r, w, name == "the observer finds it"))
 			rest(r, w)
 			if odd := w.refused(); len(odd) > 0 {
-				t.Errorf("not taken: %q", odd)
+				t.Errorf("refused notifications: %q", odd)
 			}
 		})
 	}
 }
 
-// early lets a small context grow fast. The alert of a near compaction fires, and the
-// agent gets the forecast and no critical notice.
+// early makes a small context grow fast. The alert of a near compaction fires, and the agent
+// gets the forecast and no critical notice.
 func early(r *rig, w *relay) {
 	r.t.Helper()
 	for i, tokens := range []int{24_000, 36_000, 48_000, 60_000, 72_000, 84_000, 96_000} {
@@ -292,23 +293,23 @@ func fill(r *rig, w *relay, itself bool) []string {
 	}
 
 	wantMail(r, "small/1/forecast waiting", "em/1/warning withdrawn", "em/1/critical waiting")
-	heard := r.fire("em", uuid(1), "PostToolUse", "")
-	if !strings.HasPrefix(heard, "[sm context] Context at 78%, critically high.") {
-		r.t.Errorf("the agent heard %q", heard)
+	answer := r.fire("em", uuid(1), "PostToolUse", "")
+	if !strings.HasPrefix(answer, "[sm context] Context at 78%, critically high.") {
+		r.t.Errorf("the agent got %q", answer)
 	}
-	r.write(uuid(1), attachment(ago(0), heard))
+	r.write(uuid(1), attachment(ago(0), answer))
 	r.until(
-		"it was heard",
+		"it is received",
 		func() bool { return slices.Contains(r.mail(), "em/1/critical confirmed") },
 	)
 	if again := r.fire("em", uuid(1), "PostToolUse", ""); again != "" {
-		r.t.Errorf("and heard again %q", again)
+		r.t.Errorf("the agent got %q again", again)
 	}
 
 	r.write(
 		uuid(2),
 		reply(ago(0), "s9", 155_000, 10),
-	) // its own threshold, the alert still fires
+	) // the observer's own threshold; the alert still fires
 	want := []string{
 		"small/1/forecast withdrawn",
 		"em/1/warning withdrawn",
@@ -345,7 +346,7 @@ func compact(r *rig, w *relay, before []string) {
 					v.TokensUsed != nil
 			},
 		)
-		// While there is a storm, nothing is said of a warning, not even that it is over.
+		// During a storm the agent gets no warning, and no end of one.
 		for _, alert := range []string{
 			"AgentContextPressureHigh",
 			"AgentCompactionImminent",
@@ -364,8 +365,8 @@ func compact(r *rig, w *relay, before []string) {
 		"em/2/compacted waiting to boss", "em/3/compacted waiting to boss", "em/4/compacted waiting to boss", "em/4/storm waiting to boss")...)
 }
 
-// rest lets the session leave the exposition, for only time ends a storm, and start the
-// observer anew.
+// rest lets the session leave the exposition, since only time ends a storm, and restarts the
+// observer.
 func rest(r *rig, w *relay) {
 	r.t.Helper()
 	before := r.mail()

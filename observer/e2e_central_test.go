@@ -19,14 +19,14 @@ import (
 	"sm/transcript/transcripttest"
 )
 
-// agentsOfE2E is how many agents a machine has: few, or as many as SM_E2E_AGENTS says.
+// agentsOfE2E returns the number of agents of a machine: a few, or SM_E2E_AGENTS.
 func agentsOfE2E(t *testing.T) int {
 	n, err := strconv.Atoi(cmp.Or(os.Getenv("SM_E2E_AGENTS"), "6"))
 	noErrors(t, err)
 	return n
 }
 
-// shownOf is what the columns show of a session, from either source.
+// shownOf returns what the columns show of a session, from either source.
 func shownOf(host string, s *api.Session) api.Session {
 	shown := api.Session{
 		Host:            host,
@@ -71,9 +71,9 @@ func shownOf(host string, s *api.Session) api.Session {
 	return shown
 }
 
-// TestE2ECentral: a server has the agents of two machines as their observers
-// show them, in all columns; sm top and the page read it from there, and show
-// when the server is gone and when it is back.
+// TestE2ECentral tests that a server has the agents of two machines as their observers show
+// them, in all columns, that sm top and the page read them from there, and that they show
+// when the server is down and when it is back.
 func TestE2ECentral(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes long; the run without the race detector has it")
@@ -132,16 +132,16 @@ func TestE2ECentral(t *testing.T) {
 			time.Now().After(end)
 	})
 	if diff := gocmp.Diff(want, got, rounded); diff != "" {
-		t.Fatalf("what the observers tell, and what the server has (-want +got):\n%s", diff)
+		t.Fatalf("sessions of the server (-observers +server):\n%s", diff)
 	}
-	t.Logf("%d agents; one look took %s", len(got), took)
+	t.Logf("%d agents; one request took %s", len(got), took)
 
 	r := machines[0].rig
 	l := r.listen("?prometheus=main")
 	news := l.state()
 	rows := len(news.Rows)
 	for rows < len(news.Keys) ||
-		len(news.Keys) == 0 { // the first come by themselves where there are many
+		len(news.Keys) == 0 { // with many agents, the first event may be incomplete
 		news = l.state()
 		rows += len(news.Rows)
 	}
@@ -179,7 +179,7 @@ func TestE2ECentral(t *testing.T) {
 			err.Error(),
 			"see whether it runs and whether the address is right",
 		) {
-		t.Errorf("while it is gone: %v", err)
+		t.Errorf("while it is down: %v", err)
 	}
 	c.start()
 	for strings.Contains(l.state().Head, "has not answered") {
@@ -189,7 +189,7 @@ func TestE2ECentral(t *testing.T) {
 	}
 }
 
-// label is the name of a session at a machine.
+// label returns the name of a session of a machine.
 func (r *rig) label(m *machine, n int) string {
 	r.t.Helper()
 	return m.session(uuid(n)).Label

@@ -8,11 +8,11 @@ import (
 	"time"
 )
 
-// looks is how often servers are asked that have other work to do.
+// looks is the interval of requests to servers with other work to do.
 const looks = 100 * time.Millisecond
 
-// machine is one of many: an observer, and a Prometheus in agent mode with the
-// configuration that we ship.
+// machine is one of many: an observer, and a Prometheus in agent mode with the shipped
+// configuration.
 type machine struct {
 	*rig
 	host  string
@@ -42,7 +42,7 @@ type central struct{ *tool }
 
 func startCentral(t *testing.T) *central {
 	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0") // for a port that stays over its restart
+	l, err := net.Listen("tcp", "127.0.0.1:0") // a port that it keeps across a restart
 	noErrors(t, err, l.Close())
 	return &central{startTool(t, toolDir(t), "victoria-metrics", []string{
 		"victoria-metrics", "-storageDataPath=data",

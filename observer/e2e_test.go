@@ -14,11 +14,10 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// scraper is a Prometheus of our own that scrapes an observer.
+// scraper is a Prometheus that scrapes an observer.
 type scraper struct{ *tool }
 
-// startPrometheus runs the installed Prometheus until the test ends, with these files of
-// rules.
+// startPrometheus runs the installed Prometheus until the test ends, with these rule files.
 func startPrometheus(t *testing.T, target string, rules ...string) *scraper {
 	t.Helper()
 	dir := toolDir(t)
@@ -33,7 +32,7 @@ func startPrometheus(t *testing.T, target string, rules ...string) *scraper {
 		t,
 		dir,
 		"--storage.tsdb.path=data",
-	) // or else Debian's takes the machine's own
+	) // otherwise Debian's uses those of the machine
 }
 
 // runPrometheus runs it in a folder with its configuration.
@@ -44,7 +43,7 @@ func runPrometheus(t *testing.T, dir string, args ...string) *scraper {
 	}, args))}
 }
 
-// query gives the values of an expression by their labels, without the target's.
+// query returns the values of an expression by their labels, without the target's.
 func (s *scraper) query(expression string) map[string]string {
 	s.t.Helper()
 	a, err := fetch(s.t.Context(), s.base+"/api/v1/query?query="+url.QueryEscape(expression))
@@ -85,7 +84,7 @@ func (s *scraper) query(expression string) map[string]string {
 func (s *scraper) until(r *rig, expression string, want map[string]string) {
 	s.t.Helper()
 	var got map[string]string
-	end := time.Now().Add(patience - time.Second) // then the difference is shown
+	end := time.Now().Add(patience - time.Second) // so that the difference is shown
 	r.until(expression, func() bool {
 		got = s.query(expression)
 		return cmp.Equal(want, got) || time.Now().After(end)
@@ -95,7 +94,7 @@ func (s *scraper) until(r *rig, expression string, want map[string]string) {
 	}
 }
 
-// TestStranger: another user's processes get figures, and nothing of sessions.
+// TestStranger tests that another user's processes get figures, and nothing about sessions.
 func TestStranger(t *testing.T) {
 	r := newRig(t)
 	r.write(uuid(1), reply(ago(time.Minute), "m1", 50_123, 1))
@@ -112,8 +111,8 @@ func TestStranger(t *testing.T) {
 	for i, a := range fetchAsStranger(t, urls...) {
 		path := strings.TrimPrefix(urls[i], "http://"+r.tcp().String())
 		got[path] = a.Code
-		if told := strings.Contains(a.Body, uuid(1)); told != (path == "/metrics") {
-			t.Errorf("%s tells the session's id: %v\n%s", path, told, a.Body)
+		if found := strings.Contains(a.Body, uuid(1)); found != (path == "/metrics") {
+			t.Errorf("%s contains the session's id: %v\n%s", path, found, a.Body)
 		}
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
@@ -127,10 +126,10 @@ func TestStranger(t *testing.T) {
 			continue // it does not end
 		}
 		if got := r.get(path).Code; got != code && path != "/sessions/none" {
-			t.Errorf("we ourselves get %d for %s", got, path)
+			t.Errorf("the observer's user got %d for %s", got, path)
 		}
 	}
 	if got := r.scrape()[`sm_http_refused_total{reason="peer"}`]; got != 5 {
-		t.Errorf("%v refusals counted, want 5", got)
+		t.Errorf("got %v refusals, want 5", got)
 	}
 }

@@ -18,7 +18,7 @@ import (
 	webpage "sm/dashboards/page"
 )
 
-// eventStream is a page that is open, without a browser.
+// eventStream is the event stream of a page, without a browser.
 type eventStream struct {
 	r      *rig
 	body   io.ReadCloser
@@ -28,7 +28,7 @@ type eventStream struct {
 
 type event struct{ name, data string }
 
-// listen opens /events and reads what comes.
+// listen opens /events and reads it.
 func (r *rig) listen(query string) *eventStream {
 	r.t.Helper()
 	ctx, end := context.WithCancel(context.Background())
@@ -84,7 +84,7 @@ func (l *eventStream) read() {
 	}
 }
 
-// next waits for an event of that name; others before it are dropped.
+// next waits for an event of that name and drops others before it.
 func (l *eventStream) next(name string) string {
 	l.r.t.Helper()
 	end := time.After(patience)
@@ -103,7 +103,7 @@ func (l *eventStream) next(name string) string {
 	}
 }
 
-// stateNews is the event state as the script takes it.
+// stateNews is the event state as the page's script reads it.
 type stateNews struct {
 	Page, Mark, Head string
 	Rows             []struct {
@@ -170,10 +170,10 @@ func TestEvents(t *testing.T) {
 	}
 	for _, mark := range []string{"other.5", "x", ".", first.Mark + "9999", "%00"} {
 		if s := r.listen("?since=" + mark).state(); len(s.Rows) != 3 {
-			t.Errorf("a page with the mark %q is told %d rows", mark, len(s.Rows))
+			t.Errorf("a page with the mark %q got %d rows", mark, len(s.Rows))
 		}
 	}
-	// Who comes and who goes.
+	// Sessions appear and disappear.
 	r.write(uuid(7), reply(ago(0), "n7", 1_000, 1))
 	l.until(uuid(7), ">1k<")
 	noErrors(t, os.Remove(r.transcript(uuid(7))))
@@ -190,7 +190,7 @@ func TestEvents(t *testing.T) {
 	}
 }
 
-// TestEventsOfOne: with a session the events have its detail.
+// TestEventsOfOne tests that with a session the events have its detail.
 func TestEventsOfOne(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
@@ -227,13 +227,13 @@ func TestEventsOfOne(t *testing.T) {
 	}
 }
 
-// TestEventsSlow: a page that does not read delays no other, and gets the newest state
-// when it does.
+// TestEventsSlow tests that a page that does not read delays no other one, and gets the
+// newest state when it does.
 func TestEventsSlow(t *testing.T) {
 	t.Parallel()
 	const sessions = 300
 	r := newRig(t)
-	r.pageWrite = time.Hour // a slow machine takes its time before this page reads
+	r.pageWrite = time.Hour // a slow machine may take long until this page reads
 	for i := range sessions {
 		r.write(uuid(i), reply(ago(time.Minute), fmt.Sprint("m", i), 40_000, 1))
 	}
@@ -253,7 +253,7 @@ func TestEventsSlow(t *testing.T) {
 	defer c.Close()
 	_, err = fmt.Fprintf(c, "GET /events HTTP/1.1\r\nHost: %s\r\n\r\n", r.tcp())
 	noErrors(t, err)
-	_, err = c.Read(make([]byte, 1)) // it has begun
+	_, err = c.Read(make([]byte, 1)) // the stream has begun
 	noErrors(t, err)
 	quick := r.listen("")
 	for n := range 5 {
@@ -277,7 +277,7 @@ func TestEventsSlow(t *testing.T) {
 	case err := <-newest:
 		noErrors(t, err)
 	case <-time.After(patience):
-		t.Fatal("the slow page is never told the newest")
+		t.Fatal("the slow page did not get the newest state")
 	}
 	noErrors(t, c.Close())
 }

@@ -23,19 +23,19 @@ import (
 )
 
 // fakeClient is a client in a pane: it sends hooks over the socket, writes its transcript and
-// its entry in the registry, and carries out text that is typed at its prompt. It records its
+// its entry in the registry, and obeys text that is typed at its prompt. It records its
 // messages.
 type fakeClient struct {
 	terminal        *fakeClients
 	agent, pane     string
 	start, provider string
 	client          string // "" is Claude Code
-	cwd, dir        string // where it was started, and where it works; "" is the same
+	cwd, dir        string // folder where it started, and where it works; "" is the same one
 
 	session  string
 	sessions int
 	entries  int
-	nap      chan struct{} // closed to let a typing go on; nil for at once
+	nap      chan struct{} // closed to let typing continue; nil for at once
 	lines    []string
 	context  int // tokens of the next reply
 }
@@ -46,14 +46,14 @@ type fakeClients struct {
 	mu   sync.Mutex // of all of the clients' fields
 	all  map[string]*fakeClient
 	dead map[string]bool // by start
-	line []fleet.Process // what the caller of a route descends from, when set
+	line []fleet.Process // ancestors of the caller of a route, if set
 	// refuse makes typing fail; begun gets each typing that begins.
 	refuse error
 	begun  chan string
 	typing map[string]bool
 }
 
-// newFakeClients is an observer that carries out handoffs, without agents yet.
+// newFakeClients returns an observer that carries out handoffs, without agents yet.
 func newFakeClients(t *testing.T) *fakeClients {
 	r := newWatched(t)
 	c := &fakeClients{
@@ -92,7 +92,7 @@ func (c *fakeClients) newPane(agent string, n int) *fakeClient {
 	return a
 }
 
-// newClient makes a client that has not begun.
+// newClient makes a client that has not started.
 func (c *fakeClients) newClient(agent string, n int) *fakeClient {
 	a := &fakeClient{
 		terminal: c,
@@ -108,13 +108,13 @@ func (c *fakeClients) newClient(agent string, n int) *fakeClient {
 	return a
 }
 
-// number is that of the client's pane.
+// number returns the number of the client's pane.
 func (a *fakeClient) number() (n int) {
-	_, _ = fmt.Sscanf(a.pane, "%%%d", &n) // it was made so
+	_, _ = fmt.Sscanf(a.pane, "%%%d", &n) // the format of newPane
 	return n
 }
 
-// starts begins a session, at work.
+// starts begins a session that is at work.
 func (a *fakeClient) starts(source string) {
 	a.sessions++
 	a.session = uuid(100*a.number() + a.sessions)
@@ -123,8 +123,8 @@ func (a *fakeClient) starts(source string) {
 	a.record(`"type":"system","subtype":"informational"`)
 }
 
-// rests writes the registry's entry. Two in a row differ in length: turns of no real client
-// are so short that its entries have the same time, and with it the same look.
+// rests writes the registry's entry. Two in a row differ in length: they may have the same
+// modification time, which turns of a real client never have.
 func (a *fakeClient) rests(status string) {
 	var pad string
 	a.terminal.set(func() { // a text may be typed at the same time
@@ -143,14 +143,14 @@ func (a *fakeClient) rests(status string) {
 	)
 }
 
-// hears records an event of the client.
+// receives records an event of the client.
 func (a *fakeClient) receives(format string, args ...any) {
 	a.terminal.mu.Lock()
 	defer a.terminal.mu.Unlock()
 	a.lines = append(a.lines, fmt.Sprintf(format, args...))
 }
 
-// heard are all lines so far, ids as "#".
+// heard returns all lines so far, ids as "#".
 func (a *fakeClient) heard() (list []string) {
 	a.terminal.mu.Lock()
 	defer a.terminal.mu.Unlock()
@@ -200,7 +200,7 @@ func (a *fakeClient) record(fields string) {
 		time.Now().UnixNano(), a.session, stamp(time.Now()), cmp.Or(a.dir, a.cwd), fields))
 }
 
-// works begins a turn with a prompt; the reply is the only one.
+// works begins a turn with a prompt and one reply.
 func (a *fakeClient) works(prompt string) {
 	a.rests("busy")
 	content, _ := json.Marshal(prompt) // a text
@@ -210,7 +210,7 @@ func (a *fakeClient) works(prompt string) {
 		time.Now().UnixNano(), a.context-2))
 }
 
-// ends is the end of a turn: a Stop hook that is answered makes the client go on.
+// ends ends a turn: an answer to a Stop hook makes the client continue.
 func (a *fakeClient) ends() {
 	for active := false; a.hook(
 		"Stop",
@@ -222,7 +222,7 @@ func (a *fakeClient) ends() {
 	a.rests("idle")
 }
 
-// clears is what /clear does.
+// clears does what /clear does.
 func (a *fakeClient) clears() {
 	a.hook("SessionEnd", `,"reason":"clear"`)
 	a.starts("clear")
@@ -230,9 +230,8 @@ func (a *fakeClient) clears() {
 	a.rests("idle")
 }
 
-// Type is the terminal: it lets the client in that pane have the text, and finds none at a
-// prompt. The turns that follow
-// from prompts end by themselves.
+// Type is the terminal: it gives the text to the client in that pane, or fails if that is not
+// at a prompt. The turns that prompts begin end by themselves.
 func (c *fakeClients) Type(
 	ctx context.Context,
 	at fleet.Place,
@@ -283,7 +282,7 @@ func (c *fakeClients) Type(
 	return true, nil
 }
 
-// set changes what keeps typing back.
+// set changes what prevents typing.
 func (c *fakeClients) set(change func()) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -320,7 +319,7 @@ func (r *rig) asksHandoff(target, requester, path string) answer {
 	)
 }
 
-// handoffs are all that the observer knows.
+// handoffs returns all handoffs of the observer.
 func (r *rig) handoffs() []api.Handoff {
 	r.t.Helper()
 	var list api.Handoffs
@@ -328,7 +327,7 @@ func (r *rig) handoffs() []api.Handoff {
 	return list.Handoffs
 }
 
-// handoffIs waits until a handoff is in a state, such as "failed: file_gone".
+// handoffIs waits until a handoff has a state, such as "failed: file_gone".
 func (r *rig) handoffIs(id, state string) (h api.Handoff) {
 	r.t.Helper()
 	r.until(id+" is "+state, func() bool {
@@ -342,12 +341,13 @@ func (r *rig) handoffIs(id, state string) (h api.Handoff) {
 			h.State+", waiting: "+h.Waiting == state
 	})
 	if state == "confirmed" {
-		r.untilTyped() // the prompt of the handoff is a turn, which ends by itself
+		r.untilTyped() // the prompt of the handoff begins a turn, which ends by itself
 	}
 	return h
 }
 
-// untilTyped waits until no terminal types, and the turns that its texts began have ended.
+// untilTyped waits until nothing is being typed, and the turns that typed texts began have
+// ended.
 func (r *rig) untilTyped() {
 	r.t.Helper()
 	c, ok := r.o.Terminal.(*fakeClients)
@@ -366,8 +366,8 @@ var (
 	errEmpty = errors.New("the box is empty")
 )
 
-// ends stops the observer when no client is being typed at: a client in the middle
-// of a turn would find no observer.
+// ends stops the observer when nothing is being typed: a client within a turn would find no
+// observer.
 func (r *rig) ends() {
 	r.t.Helper()
 	r.untilTyped()

@@ -10,7 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// signalled are the families that come from signals and the policy.
+// signalled returns the families of metrics that come from signals and the policy.
 func signalled() []string {
 	return []string{
 		"agent_session_context_tokens", "agent_session_context_window_tokens", "agent_session_context_ratio", "agent_session_statusline_ratio",
@@ -22,8 +22,8 @@ func signalled() []string {
 	}
 }
 
-// figures are the values of those families: all that are not 0, without the name of a
-// session where there is but one.
+// figures returns the values of those families that are not 0, without the name of the
+// session if there is only one.
 func (r *rig) figures() map[string]float64 {
 	r.t.Helper()
 	all := r.scrape()
@@ -46,8 +46,8 @@ func (r *rig) figures() map[string]float64 {
 	return got
 }
 
-// grown is a session of 6 turns, a minute each, that grows by 10,000 tokens in each.
-// Six replies move the mean growth a part of the way to that.
+// grown returns a session of 6 turns, a minute each, that grows by 10,000 tokens in each. Six
+// replies move the mean growth a part of the way to that.
 func grown(end time.Time) (lines []string) {
 	for i := range 6 {
 		at := end.Add(time.Duration(i-5) * time.Minute)
@@ -109,7 +109,7 @@ func TestFamiliesOfSignals(t *testing.T) {
 		`agent_session_forecast_turns{session="em"}`, `agent_session_forecast_seconds{session="em"}`,
 	} {
 		if low, high := want[name]*0.8, want[name]*1.2; got[name] < low || got[name] > high {
-			t.Errorf("%s is %v, want some %v", name, got[name], want[name])
+			t.Errorf("%s: got %v, want about %v", name, got[name], want[name])
 		}
 		delete(got, name)
 		delete(want, name)
@@ -138,7 +138,7 @@ func TestFamiliesOfSignals(t *testing.T) {
 		)
 	}
 	r.until(
-		"the storm is told",
+		"the storm is reported",
 		func() bool { return r.scrape()[`agent_compaction_storms_total{client="claude"}`] == 1 },
 	)
 	r.untilMail(
@@ -161,7 +161,7 @@ func TestFamiliesOfSignals(t *testing.T) {
 			func(name string, _ float64) bool { return !strings.Contains(name, "_total") },
 		)
 		if diff := cmp.Diff(counters, got); diff != "" {
-			t.Errorf("counters, before it was %s (-want +got):\n%s", name, diff)
+			t.Errorf("counters after it was %s (-want +got):\n%s", name, diff)
 		}
 		if v := r.scrape(); v[`agent_session_compacting{session="em"}`] != 0 ||
 			v[`agent_session_level{level="critical",session="em"}`] != 1 ||

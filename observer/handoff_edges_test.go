@@ -10,10 +10,10 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// The tests of this file are the edge cases of a handoff, with clients that obey what is typed.
+// The tests of this file are the edge cases of a handoff, with clients that obey typed text.
 
-// TestHandoff_Edge_HumanDraftIsLeftAlone: nothing is saved and restored, because nothing is
-// typed over it. The handoff waits.
+// TestHandoff_Edge_HumanDraftIsLeftAlone tests that a handoff waits while a human's draft is
+// in the box: nothing is typed over it.
 func TestHandoff_Edge_HumanDraftIsLeftAlone(t *testing.T) {
 	t.Parallel()
 	r, c, a := newHandoffRig(t)
@@ -31,7 +31,7 @@ func TestHandoff_Edge_HumanDraftIsLeftAlone(t *testing.T) {
 	r.until("two looks have passed", func() bool { return time.Since(before) > 2*carryEvery })
 	for len(c.begun) > 0 {
 		if text := <-c.begun; text != "/clear" {
-			t.Errorf("while the handoff waits %q is tried", text)
+			t.Errorf("while the handoff waits: got %q typed", text)
 		}
 	}
 	c.set(func() { c.refuse = nil })
@@ -46,8 +46,8 @@ func TestHandoff_Edge_HumanDraftIsLeftAlone(t *testing.T) {
 	r.ends()
 }
 
-// TestHandoff_ADocumentWithANameForAShell: characters with a meaning in a shell are not
-// typed; the handoff is listed with the document's own name.
+// TestHandoff_ADocumentWithANameForAShell tests that characters with a meaning in a shell are
+// not typed, and that the handoff is listed with the document's own name.
 func TestHandoff_ADocumentWithANameForAShell(t *testing.T) {
 	t.Parallel()
 	r, c, a := newHandoffRig(t)
@@ -65,7 +65,7 @@ func TestHandoff_ADocumentWithANameForAShell(t *testing.T) {
 		"\n",
 	); !strings.Contains(got, "typed: "+resume(plain)) ||
 		strings.Contains(got, "touch") {
-		t.Errorf("heard %s", got)
+		t.Errorf("received %s", got)
 	}
 	if text, err := os.ReadFile(plain); err != nil || !strings.HasSuffix(string(text), "\n\nNext: CI.") {
 		t.Errorf("%q, %v", text, err)

@@ -11,12 +11,12 @@ import (
 	"sm/observer/fleet"
 )
 
-// The tests of this file are handoffs from their beginning to their end, with
-// clients that obey what is typed; handoff_edges_test.go has its edge cases.
-// What the command line says of them is in
+// The tests of this file are complete handoffs with clients that obey typed text;
+// handoff_edges_test.go has the edge cases. The output of the command line is tested by
 // cmd/sm/testdata/script/handoff.txtar.
 
-// newHandoffRig is an observer with an agent "w1" in a pane, at work on its first prompt.
+// newHandoffRig returns an observer with an agent "w1" in a pane, at work on its first
+// prompt.
 func newHandoffRig(t *testing.T) (*rig, *fakeClients, *fakeClient) {
 	c := newFakeClients(t)
 	c.r.start()
@@ -32,7 +32,7 @@ func (a *fakeClient) checkHeard(what string, want ...string) {
 	}
 }
 
-// resume is the prompt that a document leads to.
+// resume returns the prompt for a document.
 func resume(path string) string { return "Read " + path + " and continue from where you left off." }
 
 func TestHandoff_HappyPath(t *testing.T) {
@@ -60,7 +60,7 @@ func TestHandoff_HappyPath(t *testing.T) {
 		t.Errorf("%+v", h)
 	}
 	if n := r.scrape()[`sm_handoffs_total{outcome="confirmed"}`]; n != 1 {
-		t.Errorf("%v are counted", n)
+		t.Errorf("got %v handoffs in the metrics", n)
 	}
 	r.ends()
 }
@@ -69,7 +69,7 @@ func TestHandoff_SelfOnly(t *testing.T) {
 	t.Parallel()
 	r, c, a := newHandoffRig(t)
 	other := c.newPane("w2", 4)
-	// A client that w1 has started: it inherits the name, and is another agent.
+	// This client was started by w1: it inherits the name and is another agent.
 	nested := c.newClient("w1", 5)
 	nested.sessions, nested.session = 1, uuid(501)
 	nested.rests("busy")
@@ -103,7 +103,7 @@ func TestHandoff_SelfOnly(t *testing.T) {
 			PID:   4711,
 			Start: "1",
 		}}, 403},
-		{"nobody knows whose process it is", "w1", "w1", []fleet.Process{}, 403},
+		{"a process without known ancestors", "w1", "w1", []fleet.Process{}, 403},
 		{"a nested client for its host", "w1", "w1", []fleet.Process{{
 			PID:   4712,
 			Start: "2",
@@ -133,7 +133,7 @@ func TestHandoff_SelfOnly(t *testing.T) {
 		}
 	}
 	if n := r.scrape()[`sm_handoffs_total{outcome="refused"}`]; n != 6 {
-		t.Errorf("%v refusals are counted", n)
+		t.Errorf("got %v refusals in the metrics", n)
 	}
 	r.ends()
 }
@@ -156,8 +156,8 @@ func TestHandoff_Codex_GetsNew(t *testing.T) {
 	c.r.ends()
 }
 
-// TestHandoff_QueuedMessages: what waits follows after the handoff; nothing comes
-// between /clear and the prompt.
+// TestHandoff_QueuedMessages tests that waiting messages follow after the handoff, and that
+// nothing is typed between /clear and the prompt.
 func TestHandoff_QueuedMessages(t *testing.T) {
 	t.Parallel()
 	r, c, a := newHandoffRig(t)
@@ -168,13 +168,13 @@ func TestHandoff_QueuedMessages(t *testing.T) {
 	c.set(func() { a.nap = nap })
 	a.ends()
 	if text := <-c.begun; text != "/clear" {
-		t.Fatalf("%q is typed first", text)
+		t.Fatalf("got %q typed first", text)
 	}
 	for _, mode := range []string{
 		"urgent",
 		"important",
 		"sequential",
-	} { // while /clear is on its way
+	} { // while /clear is being typed
 		r.sends("w1", mode, mode)
 	}
 	c.set(func() { a.nap = nil })
@@ -187,7 +187,7 @@ func TestHandoff_QueuedMessages(t *testing.T) {
 		)
 	}
 	for _, text := range []string{"Look at CI.", "urgent", "important", "sequential"} {
-		r.until(text+" is heard", func() bool { return said(text) > 0 })
+		r.until(text+" is received", func() bool { return said(text) > 0 })
 	}
 	got := a.heard()
 	if diff := cmp.Diff(
@@ -198,14 +198,14 @@ func TestHandoff_QueuedMessages(t *testing.T) {
 	}
 	for _, text := range []string{"Look at CI.", "urgent", "important", "sequential"} {
 		if n := said(text); n != 1 {
-			t.Errorf("%q is heard %d times: %q", text, n, got)
+			t.Errorf("%q is received %d times: %q", text, n, got)
 		}
 	}
 	r.ends()
 }
 
-// TestHandoff_FailureRecovery: the document is deleted after the call. The agent keeps
-// its context, gets its messages, and is notified.
+// TestHandoff_FailureRecovery tests a document that is deleted after the call. The agent
+// keeps its context, gets its messages, and is notified.
 func TestHandoff_FailureRecovery(t *testing.T) {
 	t.Parallel()
 	r, c, a := newHandoffRig(t)
@@ -216,8 +216,8 @@ func TestHandoff_FailureRecovery(t *testing.T) {
 	left := a.session
 	a.ends()
 	r.handoffIs(id, "failed: file_gone")
-	r.until("the message is heard", func() bool { return r.message(m).Status == "confirmed" })
-	r.until("the agent is told", func() bool {
+	r.until("the message is received", func() bool { return r.message(m).Status == "confirmed" })
+	r.until("the agent is notified", func() bool {
 		return strings.Contains(
 			strings.Join(a.heard(), "\n"),
 			"[sm handoff] The handoff with "+doc+" did not take place: file gone. Your context is as it was. Call sm handoff again once that is mended. #",
@@ -228,12 +228,12 @@ func TestHandoff_FailureRecovery(t *testing.T) {
 		"\n",
 	); strings.Contains(got, "/clear") ||
 		a.session != left {
-		t.Errorf("heard %s", got)
+		t.Errorf("received %s", got)
 	}
 	if s := r.session("w1"); s.LastHandoff != nil || s.Cycle != 1 {
 		t.Errorf("%+v", s)
 	}
-	// It may be called again at once.
+	// Another call works at once.
 	a.works("Again.")
 	noErrors(t, os.WriteFile(doc, []byte("Next: CI."), 0o600))
 	again := a.hands(doc)

@@ -13,25 +13,25 @@ import (
 	"sm/alerts"
 )
 
-// levelFiles are the files for scripts, by name. Those that are being written are hidden.
+// levelFiles returns the files for scripts, by name. Unfinished files are hidden.
 func (r *rig) levelFiles() map[string]string {
 	r.t.Helper()
 	files := map[string]string{}
 	paths, err := filepath.Glob(filepath.Join(r.o.State, "context-status", "[^.]*"))
 	noErrors(r.t, err)
 	for _, path := range paths {
-		if b, err := os.ReadFile(path); err == nil { // else it has just been removed
+		if b, err := os.ReadFile(path); err == nil { // otherwise it has just been removed
 			files[filepath.Base(path)] = string(b)
 		}
 	}
 	return files
 }
 
-// untilLevels waits until the files are as wanted.
+// untilLevels waits until the files have the expected content.
 func (r *rig) untilLevels(what string, want map[string]string) {
 	r.t.Helper()
 	var got map[string]string
-	end := time.Now().Add(patience - time.Second) // then the difference is shown
+	end := time.Now().Add(patience - time.Second) // so that the difference is shown
 	r.until(what, func() bool {
 		got = r.levelFiles()
 		return maps.Equal(want, got) || time.Now().After(end)
@@ -42,7 +42,7 @@ func (r *rig) untilLevels(what string, want map[string]string) {
 }
 
 // TestLevelFiles follows an agent through all levels and a compaction. The format is a
-// promise to scripts.
+// contract with scripts.
 func TestLevelFiles(t *testing.T) {
 	t.Parallel()
 	r := newWatched(t).start()
@@ -72,8 +72,8 @@ func TestLevelFiles(t *testing.T) {
 	}
 }
 
-// TestLevelFilesAgain: level files follow from the state: missing, wrong and foreign ones
-// are corrected at the next start.
+// TestLevelFilesAgain tests that level files follow from the state: missing, wrong and
+// foreign ones are corrected at the next start.
 func TestLevelFilesAgain(t *testing.T) {
 	t.Parallel()
 	for name, end := range restarts() {
@@ -90,7 +90,7 @@ func TestLevelFilesAgain(t *testing.T) {
 				"c": "warn:52:104000\n",
 			}
 			r.untilLevels("at first", want)
-			r.joins("c", "") // answered once all before it is stored
+			r.joins("c", "") // answered once all earlier changes are stored
 			end(r)
 			dir := filepath.Join(r.o.State, "context-status")
 			noErrors(t, os.Remove(filepath.Join(
@@ -108,7 +108,7 @@ func TestLevelFilesAgain(t *testing.T) {
 	}
 }
 
-// TestLevelFilesOfADryRun: levels are written; no notice is sent.
+// TestLevelFilesOfADryRun tests that levels are written, and no notice is sent.
 func TestLevelFilesOfADryRun(t *testing.T) {
 	t.Parallel()
 	r := newWatched(t)
@@ -126,6 +126,6 @@ func TestLevelFilesOfADryRun(t *testing.T) {
 		"",
 	); line != "" ||
 		!strings.Contains(r.log.String(), "key=em/1/warning") {
-		t.Errorf("heard %q\n%s", line, r.log)
+		t.Errorf("received %q\n%s", line, r.log)
 	}
 }

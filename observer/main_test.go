@@ -14,7 +14,7 @@ import (
 	"go.uber.org/goleak"
 )
 
-// fetchTargets makes this binary, run as another user, fetch the given addresses.
+// fetchTargets makes this binary, run as another user, fetch these addresses.
 const fetchTargets = "SM_TEST_FETCH"
 
 func TestMain(m *testing.M) {
@@ -44,7 +44,7 @@ func fetchAll(urls []string) int {
 	return 0
 }
 
-// golden holds got against a file in testdata.
+// golden compares got with a file in testdata.
 func golden(t *testing.T, name, got string) {
 	t.Helper()
 	path := filepath.Join("testdata", name)

@@ -14,7 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// paths are some that the other listeners serve, and some that none does.
+// paths returns some paths that the other listeners serve, and some that none does.
 func paths() []string {
 	return []string{
 		"/metrics",
@@ -34,7 +34,7 @@ func paths() []string {
 	}
 }
 
-// metricsAddr is the address that MetricsListen has become, nil for none.
+// metricsAddr returns the address of MetricsListen, nil for none.
 func (r *rig) metricsAddr() net.Addr {
 	for _, d := range r.app.listeners[len(r.app.Addrs()):] {
 		return d.Addr()
@@ -42,8 +42,8 @@ func (r *rig) metricsAddr() net.Addr {
 	return nil
 }
 
-// TestMetricsListen: the second listener has /metrics and health, for anyone by any
-// name, and nothing else.
+// TestMetricsListen tests that the second listener serves only /metrics and health, to anyone
+// under any host name.
 func TestMetricsListen(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
@@ -85,7 +85,8 @@ func TestMetricsListen(t *testing.T) {
 	}
 }
 
-// TestMetricsListenPassword: with a password file nothing is served without one.
+// TestMetricsListenPassword tests that with a password file nothing is served without a
+// password.
 func TestMetricsListenPassword(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
@@ -113,7 +114,7 @@ func TestMetricsListenPassword(t *testing.T) {
 		}
 		client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
 		resp, err := client.Do(req)
-		for range 60 { // the server hangs up on who takes seconds for a request, as a busy machine may
+		for range 60 { // the server closes connections with slow requests, which happen on a busy machine
 			if !errors.Is(err, io.EOF) {
 				break
 			}
@@ -122,10 +123,10 @@ func TestMetricsListenPassword(t *testing.T) {
 		noErrors(t, err)
 		body, err := io.ReadAll(resp.Body)
 		noErrors(t, err, resp.Body.Close())
-		if told := strings.Contains(
+		if allowed := strings.Contains(
 			string(body),
 			"sm_build_info",
-		); told != (resp.StatusCode == 200 &&
+		); allowed != (resp.StatusCode == 200 &&
 			path == "/metrics") {
 			t.Errorf("%s: %d %.80q", path, resp.StatusCode, body)
 		}
@@ -156,6 +157,6 @@ func TestMetricsListenPassword(t *testing.T) {
 		t.Errorf("with the password: %v, want 200 200 404", got)
 	}
 	if got := r.get("/metrics").Code; got != http.StatusOK {
-		t.Errorf("the local address wants a password too: %d", got)
+		t.Errorf("local address without password: got %d", got)
 	}
 }

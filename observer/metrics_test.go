@@ -15,8 +15,8 @@ import (
 	"sm/transcript"
 )
 
-// varied runs an observer of a fleet that has every kind of session, and in which
-// all that can be counted has been counted.
+// varied runs an observer of a fleet with every kind of session, in which every counter has
+// counted.
 func varied(t *testing.T) *rig {
 	r := newRig(t)
 	r.o.Alerts.CompactionThreshold = 160_000
@@ -54,7 +54,7 @@ func varied(t *testing.T) *rig {
 		boundary(ago(0), "b3", "manual", 50_123),
 		boundary(ago(0), "b4", "other", 1),
 	)
-	last := ago(0) // of both: a reply that is older than the boundary before it shows no context
+	last := ago(0) // for both: a reply older than its preceding boundary shows no context
 	r.write(
 		uuid(4),
 		boundary(last, "b5", "auto", 190_070),
@@ -77,7 +77,7 @@ func varied(t *testing.T) *rig {
 	return r
 }
 
-// TestMetricsContract: names, types and labels are promises.
+// TestMetricsContract tests names, types and labels, which are a contract.
 func TestMetricsContract(t *testing.T) {
 	t.Parallel()
 	r := varied(t)
@@ -93,7 +93,7 @@ func TestMetricsContract(t *testing.T) {
 		list = append(list, f)
 		if !ours(name) {
 			if !strings.HasPrefix(name, "go_") && !strings.HasPrefix(name, "process_") {
-				t.Errorf("whose is %s?", name)
+				t.Errorf("unexpected family %s", name)
 			}
 			continue
 		}
@@ -120,8 +120,8 @@ func TestMetricsContract(t *testing.T) {
 	}
 }
 
-// TestMetricsEmpty: what counts the fleet is there, at 0, before there is a fleet;
-// else the first event would be no increase.
+// TestMetricsEmpty tests that counters of the fleet exist at 0 before there is a fleet;
+// otherwise the first event would be no increase.
 func TestMetricsEmpty(t *testing.T) {
 	t.Parallel()
 	r := newRig(t).start()
@@ -152,6 +152,6 @@ func TestMetricsEmpty(t *testing.T) {
 	}
 	r.get("/metrics", "Origin", "http://evil.example")
 	if got := r.scrape()[`sm_http_refused_total{reason="browser"}`]; got != 1 {
-		t.Errorf("%v refusals counted, want 1", got)
+		t.Errorf("got %v refusals, want 1", got)
 	}
 }

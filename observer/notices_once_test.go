@@ -8,7 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// newSeed is an observer with an agent "em" whose parent is "boss".
+// newSeed returns an observer with an agent "em" whose parent is "boss".
 func newSeed(t *testing.T) *rig {
 	r := newWatched(t).start()
 	r.joins("boss", `,"pane":"%1"`)
@@ -23,7 +23,8 @@ func (r *rig) checkMail(what string, want ...string) {
 	}
 }
 
-// TestNotices_Answers: the route's bodies and answers are promises to scripts.
+// TestNotices_Answers tests the route's bodies and answers, which are a contract with
+// scripts.
 func TestNotices_Answers(t *testing.T) {
 	t.Parallel()
 	r := newSeed(t)
@@ -103,7 +104,8 @@ func TestNotices_Answers(t *testing.T) {
 	}
 }
 
-// TestPostSession: an agent becomes known by name, and what is no name is refused.
+// TestPostSession tests that an agent can be registered by name, and that invalid names are
+// refused.
 func TestPostSession(t *testing.T) {
 	t.Parallel()
 	r := newWatched(t).start()
@@ -116,7 +118,7 @@ func TestPostSession(t *testing.T) {
 			"em boss web claude " + uuid(1) + " %3",
 			201,
 		},
-		{`{"id":"em"}`, "em boss web claude " + uuid(1) + " %3", 201}, // again, with less
+		{`{"id":"em"}`, "em boss web claude " + uuid(1) + " %3", 201}, // again, with fewer fields
 		{
 			`{"id":"b","transcript_path":"/home/dev/.claude/projects/-x/` + uuid(2) + `.jsonl"}`,
 			"b   claude " + uuid(2) + " ",
@@ -155,7 +157,7 @@ func TestPostSession(t *testing.T) {
 		}
 		if c.code != 201 {
 			if !strings.Contains(a.Body, c.want) || !strings.Contains(a.Body, `"error"`) {
-				t.Errorf("%.80s: %s does not say %q", c.body, a.Body, c.want)
+				t.Errorf("%.80s: %s does not contain %q", c.body, a.Body, c.want)
 			}
 			continue
 		}
@@ -182,8 +184,8 @@ func TestPostSession(t *testing.T) {
 	}
 }
 
-// TestNotices_End: what waits about the context of a session goes when its client ends, and
-// stays when the client only clears it or resumes another.
+// TestNotices_End tests that waiting messages about the context of a session are withdrawn
+// when its client ends, and stay when the client clears it or resumes another.
 func TestNotices_End(t *testing.T) {
 	t.Parallel()
 	r := newSeed(t)

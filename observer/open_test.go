@@ -11,8 +11,8 @@ import (
 	"sm/observer/api"
 )
 
-// TestOpen tests that the address from the socket opens the page once, in a browser
-// that is then known by its cookie.
+// TestOpen tests that the address from the socket opens the page once, in a browser that is
+// then identified by its cookie.
 func TestOpen(t *testing.T) {
 	t.Parallel()
 	r := newRig(t).start()

@@ -13,7 +13,7 @@ import (
 	"testing"
 )
 
-// needs skips a test whose needs are not met, or fails it where none may be skipped.
+// needs skips a test whose needs are not met, or fails it if no test may be skipped.
 func needs(t *testing.T, what string, met bool) {
 	t.Helper()
 	switch {
@@ -25,7 +25,7 @@ func needs(t *testing.T, what string, met bool) {
 	}
 }
 
-// stranger is a user that is not us; only root can be others.
+// stranger returns another user; only root can run processes as other users.
 func stranger(t *testing.T) (uid uint32, credential *syscall.SysProcAttr) {
 	t.Helper()
 	needs(
@@ -46,11 +46,11 @@ func stranger(t *testing.T) (uid uint32, credential *syscall.SysProcAttr) {
 	}
 }
 
-// fetchAsStranger is what another user gets from these addresses.
+// fetchAsStranger returns what another user gets from these addresses.
 func fetchAsStranger(t *testing.T, urls ...string) []answer {
 	t.Helper()
 	_, credential := stranger(t)
-	self, err := os.Open("/proc/self/exe") // in a directory that others cannot newPane
+	self, err := os.Open("/proc/self/exe") // in a directory that others cannot enter
 	noErrors(t, err)
 	defer self.Close()
 	cmd := exec.CommandContext(t.Context(), "/proc/self/fd/3")

@@ -7,7 +7,8 @@ import (
 	"time"
 )
 
-// The figure is the transcript's, and the state file's where that is newer or alone.
+// TestGuardUsage tests that the figure is the transcript's, or the state file's if that is
+// newer or the only one.
 func TestGuardUsage(t *testing.T) {
 	t.Parallel()
 	g := newGuarded(t)
@@ -35,7 +36,8 @@ func TestGuardUsage(t *testing.T) {
 	g.refused("the transcript", true)
 }
 
-// A refusal that cannot be stored is none: the agent could not hand over either.
+// TestGuardCannotStore tests that a call is allowed if its refusal cannot be stored:
+// otherwise the agent could not hand over.
 func TestGuardCannotStore(t *testing.T) {
 	t.Parallel()
 	g := newGuarded(t)
@@ -47,6 +49,6 @@ func TestGuardCannotStore(t *testing.T) {
 	noErrors(t, os.Remove(g.file()+".lock"))
 	g.refused("stored", true)
 	if !strings.Contains(g.log.String(), "a session is full, but that cannot be stored") {
-		t.Error("nobody is told")
+		t.Error("the operator got no notice")
 	}
 }

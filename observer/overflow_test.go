@@ -16,8 +16,8 @@ import (
 	"sm/transcript/claude/hook"
 )
 
-// guarded is a client, process 4711, in a project with a session folder, beside an observer
-// that judges its tool calls.
+// guarded is a client, process 4711, in a project with a session folder, and an observer that
+// judges its tool calls.
 type guarded struct {
 	*rig
 	dir, session string
@@ -77,7 +77,7 @@ func (g *guarded) update(field, value string) {
 	)
 }
 
-// sm is the origin in all payloads of the client. It is in another folder.
+// sm returns the origin in all payloads of the client. It is in another folder.
 func (g *guarded) sm() string {
 	return fmt.Sprintf(
 		`"cwd":%q,"sm":{"agent":"em","pid":%d,"start":%q,"project":%q}`,
@@ -88,7 +88,7 @@ func (g *guarded) sm() string {
 	)
 }
 
-// call asks for a tool call and gives why it is refused, "" when it is not.
+// call requests a tool call and returns the reason of a refusal, "" for none.
 func (g *guarded) call(tool, input, fields string) string {
 	g.t.Helper()
 	body := fmt.Sprintf(
@@ -117,7 +117,7 @@ func (g *guarded) refused(what string, want bool) {
 	}
 }
 
-// shows reports so many percent and gives the line that is to be shown.
+// shows reports a percentage and returns the line for display.
 func (g *guarded) shows(percent int) string {
 	g.t.Helper()
 	body := fmt.Sprintf(`{"session_id":%q,"hook_event_name":"StatusLine","version":"2.1.197","context_window":{"context_window_size":200000,"used_percentage":%d,`+
@@ -131,7 +131,8 @@ func (g *guarded) shows(percent int) string {
 	return line.Line
 }
 
-// Detected, blocked, with exactly what is needed for the way out.
+// TestGuard_Flow tests that a full session is detected and its calls refused, except those
+// that are needed for a handoff.
 func TestGuard_Flow(t *testing.T) {
 	t.Parallel()
 	g := newGuarded(t)
@@ -143,7 +144,7 @@ func TestGuard_Flow(t *testing.T) {
 		line    string
 	}{{19, "25%"}, {38, "50%"}, {57, "75%"}, {75, "99%"}} {
 		if got, want := g.shows(tt.percent), "2026_02_05_MY_SESSION [implement/build-loop] "+tt.line; got != want {
-			t.Errorf("%d%%: shows %q, want %q", tt.percent, got, want)
+			t.Errorf("%d%%: got line %q, want %q", tt.percent, got, want)
 		}
 		g.refused(fmt.Sprint(tt.percent, "%"), false)
 	}
@@ -151,7 +152,7 @@ func TestGuard_Flow(t *testing.T) {
 		t.Errorf("at the threshold: %q", got)
 	}
 	if s := g.state(); s.Overflowed {
-		t.Error("overflowed before a tool was refused")
+		t.Error("overflow before a tool was refused")
 	}
 	reason := g.call("Bash", `{"command":"ls"}`, "")
 	if !strings.Contains(reason, "/session dehydrate restart") ||
@@ -175,7 +176,7 @@ func TestGuard_Flow(t *testing.T) {
 		`Bash {"command":"` + strings.Repeat(
 			"sm session restart ",
 			2000,
-		) + `"}`: true, // it does not fit, so nobody knows it
+		) + `"}`: true, // too large, so unknown to the observer
 		`Task {"prompt":"go on for me"}`: true,
 		`mcp__x__y {}`:                   true,
 		`Glob null`:                      true,
@@ -185,11 +186,11 @@ func TestGuard_Flow(t *testing.T) {
 			t.Errorf("%s %.60s: refused with %q, want %v", tool, input, got, refused)
 		}
 	}
-	g.until("the operator hears of it", func() bool { return g.notified() != "" })
+	g.until("the operator is notified", func() bool { return g.notified() != "" })
 	g.refused("once more", true)
 	g.stop()
 	if got, want := g.notified(), "[sm guard] 2026_02_05_MY_SESSION has used up its context: its tool calls are refused until it restarts.\n"; got != want {
-		t.Errorf("the operator heard %q", got)
+		t.Errorf("the operator got %q", got)
 	}
 }
 

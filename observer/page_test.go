@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// TestPageRoutes tests that the routes of the page are for our own user's browser,
+// TestPageRoutes tests that the routes of the page are for a browser of the observer's user,
 // and for no other site.
 func TestPageRoutes(t *testing.T) {
 	t.Parallel()

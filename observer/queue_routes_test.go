@@ -12,7 +12,7 @@ import (
 	"sm/observer/api"
 )
 
-// TestMessageRefused: invalid messages, too many, and unknown agents.
+// TestMessageRefused tests invalid messages, too many, and unknown agents.
 func TestMessageRefused(t *testing.T) {
 	t.Parallel()
 	r := newWatched(t)
@@ -31,7 +31,7 @@ func TestMessageRefused(t *testing.T) {
 		name, to, body, want string
 		code                 int
 	}{
-		{"nobody", "nobody", `{"text":"Done."}`, "no such session", 404},
+		{"unknown agent", "nobody", `{"text":"Done."}`, "no such session", 404},
 		{"two fit", "aaaaaaaa-0000", `{"text":"Done."}`, "2 agents fit", 409},
 		{"no text", "em", `{}`, "empty", 422},
 		{"nothing but space", "em", `{"text":" \n\t"}`, "empty", 422},
@@ -60,7 +60,7 @@ func TestMessageRefused(t *testing.T) {
 		{"another type", "em", `{"text":7}`, "not a message", 400},
 		{"full", "full", `{"text":"Done.","from":"other"}`, "queue is full", 429},
 		{
-			"full, whatever the mode",
+			"full, in any mode",
 			"full",
 			`{"text":"Done.","from":"other","delivery_mode":"urgent"}`,
 			"queue is full",
@@ -78,9 +78,9 @@ func TestMessageRefused(t *testing.T) {
 	}
 }
 
-// TestMessageTold: what a message looks like on the wire, alone and in lists, from when it
-// is sent until it has been heard.
-func TestMessageTold(t *testing.T) {
+// TestMessageStates tests a message on the wire, alone and in lists, from when it is sent
+// until it is received.
+func TestMessageStates(t *testing.T) {
 	t.Parallel()
 	r := newWatched(t).start()
 	r.fire("em", uuid(1), "SessionStart", `,"source":"startup"`)
@@ -115,7 +115,7 @@ func TestMessageTold(t *testing.T) {
 		} {
 			var got api.Messages
 			noErrors(t, json.Unmarshal([]byte(r.ask(http.MethodGet, path, "").Body), &got))
-			for i := range got.Messages { // times are looked at apart
+			for i := range got.Messages { // times are compared separately
 				if m := &got.Messages[i]; (m.OfferedAt != nil) != (m.Offers > 0) ||
 					(m.EndedAt != nil) != (m.Status == "confirmed") {
 					t.Errorf("%s: %+v", when, m)
@@ -133,16 +133,16 @@ func TestMessageTold(t *testing.T) {
 	check("sent")
 	line := r.fire("em", uuid(1), "PostToolUse", "")
 	if line != "[sm from boss] Look at CI. #"+sent.ID {
-		t.Errorf("heard %q", line)
+		t.Errorf("received %q", line)
 	}
 	want.Status = "offered"
 	want.Via = "hook"
 	want.Offers = 1
 	check("offered")
 	r.write(uuid(1), attachment(ago(0), line))
-	r.until("it was heard", func() bool { return r.mail()[0] == "Look at CI. confirmed" })
+	r.until("it is received", func() bool { return r.mail()[0] == "Look at CI. confirmed" })
 	want.Status = "confirmed"
-	check("heard")
+	check("received")
 	for path, code := range map[string]int{
 		"/sessions/none/messages":            404,
 		"/sessions/" + uuid(2) + "/messages": 404,
@@ -157,12 +157,12 @@ func TestMessageTold(t *testing.T) {
 		"/sessions/lonely/messages",
 		"",
 	); a.Body != `{"messages":[]}`+"\n" {
-		t.Errorf("of one without any: %s", a.Body)
+		t.Errorf("an agent without messages: %s", a.Body)
 	}
 }
 
-// TestRoutesNotOnTCP: what puts words into an agent's ear, and hooks, are for the socket
-// alone, and look over TCP as if they were not there.
+// TestRoutesNotOnTCP tests that routes that send text to agents, and hooks, are served on the
+// socket only, and over TCP look as if they did not exist.
 func TestRoutesNotOnTCP(t *testing.T) {
 	t.Parallel()
 	r := newWatched(t).start()
@@ -194,7 +194,8 @@ func TestRoutesNotOnTCP(t *testing.T) {
 	r.checkMail("", "Done. waiting")
 }
 
-// TestReminderCounts: the answer to a new reminder has the time from which it counts.
+// TestReminderCounts tests that the answer to a new reminder has the time from which it
+// counts.
 func TestReminderCounts(t *testing.T) {
 	t.Parallel()
 	r := newWatched(t).start()

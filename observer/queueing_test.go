@@ -17,7 +17,7 @@ import (
 	"sm/transcript/codex"
 )
 
-// slowQueue takes a second for each text, and notes how many it was given at once.
+// slowQueue takes a second for each text, and records the number of concurrent calls.
 type slowQueue struct {
 	mu       sync.Mutex
 	now, top int
@@ -37,8 +37,8 @@ func (s *slowQueue) Enqueue(_ context.Context, _ fleet.Thread, id, _ string) (bo
 	return true, nil
 }
 
-// queueing is an observer whose loop has threads of Codex that are open, and an effect
-// that offers a message to the queue of each.
+// queueing returns an observer with open threads of Codex, and an effect that offers a
+// message to the queue of each.
 func queueing(t *testing.T, n int, to Enqueuer) []effect {
 	t.Helper()
 	now := time.Now()
@@ -93,8 +93,8 @@ func queueing(t *testing.T, n int, to Enqueuer) []effect {
 	return c.effects
 }
 
-// TestQueueingFew: few messages are put into queues at the same time, and those that
-// wait for their turn end with the observer.
+// TestQueueingFew tests that few messages are put into queues at the same time, and that
+// those that wait for their turn end with the observer.
 func TestQueueingFew(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

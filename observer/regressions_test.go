@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// The tests of this file are bugs that others had in the same features, by their numbers
-// in the survey of them, where it takes the whole observer to have them.
+// The tests of this file cover bugs of similar programs that only a complete observer can
+// have.
 
 func TestSilenceOfAnAgentAtWorkIsToldToTheOperator(t *testing.T) {
 	t.Parallel()
@@ -15,7 +15,7 @@ func TestSilenceOfAnAgentAtWorkIsToldToTheOperator(t *testing.T) {
 	r.client(4711, uuid(1), `,"status":"busy"`)
 	r.fire("em", uuid(1), "UserPromptSubmit", "")
 	r.until("the client is known", func() bool { return r.session("em").State == "busy" })
-	for _, minutes := range []int{1, 9, 12, 20} { // the clock runs, and nothing is heard
+	for _, minutes := range []int{1, 9, 12, 20} { // time passes without reports
 		noErrors(
 			t,
 			r.app.do(
@@ -25,7 +25,7 @@ func TestSilenceOfAnAgentAtWorkIsToldToTheOperator(t *testing.T) {
 		)
 	}
 	r.until(
-		"it is told",
+		"it is notified",
 		func() bool { return strings.Contains(r.log.String(), "notice for the operator") },
 	)
 	if n := r.scrape()[`sm_notices_total{kind="no_data"}`]; n != 1 ||

@@ -7,9 +7,9 @@ import (
 	"time"
 )
 
-// TestCriticalNoticeNamesFiles: the critical notice names the files that the
-// agent read again after its last compaction, in characters without a meaning
-// in a shell, unless switched off.
+// TestCriticalNoticeNamesFiles tests that the critical notice names the files that the agent
+// read again after its last compaction, in characters without a meaning in a shell, unless
+// switched off.
 func TestCriticalNoticeNamesFiles(t *testing.T) {
 	t.Parallel()
 	reads := func(at, msg string, context int, file string) string {
@@ -80,7 +80,7 @@ func TestCriticalNoticeNamesFiles(t *testing.T) {
 				))
 			r.untilMail("it is critical", "em/2/critical waiting")
 			if line := r.fire("em", uuid(1), "Stop", ""); !strings.Contains(line, want) {
-				t.Errorf("heard %q, want %q", line, want)
+				t.Errorf("got %q, want %q", line, want)
 			}
 		})
 	}

@@ -19,8 +19,8 @@ import (
 	"sm/observer/fleet"
 )
 
-// TestErrors: the code is the route's own, else that of the table, however deep
-// the error is wrapped.
+// TestErrors tests that the code is the route's own, or that of the table, for errors wrapped
+// at any depth.
 func TestErrors(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -61,7 +61,8 @@ func TestNotFoundInBrowser(t *testing.T) {
 	}
 }
 
-// TestStream: an answer in pieces is one JSON object; an error breaks it off.
+// TestStream tests that an answer in pieces is one JSON object, and that an error breaks it
+// off.
 func TestStream(t *testing.T) {
 	t.Parallel()
 	type list struct {
@@ -106,8 +107,8 @@ func TestStream(t *testing.T) {
 	}
 }
 
-// TestStreamOutlastsWriteTimeout checks that an answer in pieces is not cut at
-// the time in which the server writes other answers.
+// TestStreamOutlastsWriteTimeout tests that an answer in pieces is not cut off by the
+// server's write timeout.
 func TestStreamOutlastsWriteTimeout(t *testing.T) {
 	t.Parallel()
 	server := httptest.NewUnstartedServer(handler(func(w http.ResponseWriter, _ *http.Request) error {
@@ -115,7 +116,7 @@ func TestStreamOutlastsWriteTimeout(t *testing.T) {
 			yield(strings.Repeat("x", 1<<20), nil)
 		})
 	}))
-	server.Config.WriteTimeout = 1 // a nanosecond, over at the first write
+	server.Config.WriteTimeout = 1 // a nanosecond, which ends before the first write
 	server.Start()
 	defer server.Close()
 

@@ -10,11 +10,11 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// untilMail waits until the queue is as wanted.
+// untilMail waits until the queue has the expected content.
 func (r *rig) untilMail(what string, want ...string) {
 	r.t.Helper()
 	var got []string
-	end := time.Now().Add(patience - time.Second) // then the difference is shown
+	end := time.Now().Add(patience - time.Second) // so that the difference is shown
 	r.until(what, func() bool {
 		got = r.mail()
 		return slices.Equal(want, got) || time.Now().After(end)
@@ -24,19 +24,19 @@ func (r *rig) untilMail(what string, want ...string) {
 	}
 }
 
-// chapter is one part of a story, and what the queue holds after it.
+// chapter is one part of an agent's life, and the queue after it.
 type chapter struct {
 	name string
 	do   func(*rig)
 	want []string
 }
 
-// life is an agent's through all rules of the policy, each part reported by its real
+// life is the life of an agent with all rules of the policy, each part reported by its real
 // source.
 func life() []chapter {
-	var heard string
+	var answer string
 	hook := func(event, session, fields string) func(*rig) {
-		return func(r *rig) { heard = r.fire("em", session, event, fields) }
+		return func(r *rig) { answer = r.fire("em", session, event, fields) }
 	}
 	writes := func(session string, lines ...func() string) func(*rig) {
 		return func(r *rig) {
@@ -66,10 +66,10 @@ func life() []chapter {
 			),
 			[]string{"em/1/warning waiting"},
 		},
-		{"told so", hook("Stop", one, ""), []string{"em/1/warning offered"}},
+		{"the warning is offered", hook("Stop", one, ""), []string{"em/1/warning offered"}},
 		{
-			"has heard it",
-			writes(one, func() string { return attachment(ago(0), heard) }),
+			"the warning is received",
+			writes(one, func() string { return attachment(ago(0), answer) }),
 			[]string{warned},
 		},
 		{
@@ -78,7 +78,7 @@ func life() []chapter {
 			[]string{warned, "em/1/critical waiting"},
 		},
 		{
-			"told so, too",
+			"the second warning is offered",
 			hook("PostToolUse", one, ""),
 			[]string{warned, "em/1/critical offered"},
 		},
@@ -93,7 +93,7 @@ func life() []chapter {
 			[]string{warned, critical, "em/2/compacted waiting to boss"},
 		},
 		{
-			"says so itself",
+			"reports its own usage",
 			hook("SessionStart", one, `,"source":"compact"`),
 			[]string{warned, critical, "em/2/compacted waiting to boss"},
 		},
@@ -103,7 +103,7 @@ func life() []chapter {
 			[]string{warned, critical, "em/2/compacted waiting to boss"},
 		},
 		{
-			"its parent hears",
+			"its parent gets the notices",
 			func(r *rig) { r.fire("boss", uuid(9), "Stop", "") },
 			[]string{warned, critical, parent},
 		},
@@ -139,8 +139,8 @@ func life() []chapter {
 	}
 }
 
-// TestNothingTwiceOverRestarts: an observer that ends and starts after each part of an
-// agent's life, by a stop or a kill, sends the notices of one that never ends.
+// TestNothingTwiceOverRestarts tests that an observer that ends and starts after each part of
+// an agent's life, by a stop or a kill, sends the notices of one that runs throughout.
 func TestNothingTwiceOverRestarts(t *testing.T) {
 	t.Parallel()
 	for name, end := range restarts() {
@@ -159,7 +159,7 @@ func TestNothingTwiceOverRestarts(t *testing.T) {
 	}
 }
 
-// checkLife looks at what has been counted in life.
+// checkLife checks the counters after life.
 func (r *rig) checkLife() {
 	r.t.Helper()
 	want := map[string]float64{
@@ -186,6 +186,6 @@ func (r *rig) checkLife() {
 	if s := r.session("em"); s.SessionID != uuid(2) || s.Cycle != 3 || s.IsCompacting ||
 		s.TokensUsed == nil ||
 		*s.TokensUsed != 104_000 {
-		r.t.Errorf("in the end: %+v", s)
+		r.t.Errorf("at the end: %+v", s)
 	}
 }

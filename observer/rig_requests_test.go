@@ -17,7 +17,7 @@ import (
 	"sm/transcript/claude/hook"
 )
 
-// ask asks over the socket, where everything is served.
+// ask sends a request over the socket, which serves all routes.
 func (r *rig) ask(method, path, body string) answer {
 	r.t.Helper()
 	a, err := r.try(method, path, body)
@@ -25,12 +25,12 @@ func (r *rig) ask(method, path, body string) answer {
 	return a
 }
 
-// try is ask for goroutines beside the test's own.
+// try is ask for goroutines other than the test's own.
 func (r *rig) try(method, path, body string) (answer, error) {
 	return request(r.t.Context(), r.o.Socket, method, "http://localhost"+path, body)
 }
 
-// askTCP asks over TCP.
+// askTCP sends a request over TCP.
 func (r *rig) askTCP(method, path, body string) answer {
 	r.t.Helper()
 	a, err := request(r.t.Context(), "", method, "http://"+r.tcp().String()+path, body)
@@ -38,7 +38,7 @@ func (r *rig) askTCP(method, path, body string) answer {
 	return a
 }
 
-// usage posts a script's report or event, which the observer must take.
+// usage posts a script's report or event, which the observer must accept.
 func (r *rig) usage(body string) string {
 	r.t.Helper()
 	a := r.ask(http.MethodPost, "/hooks/context-usage", body)
@@ -48,7 +48,7 @@ func (r *rig) usage(body string) string {
 	return strings.TrimSuffix(a.Body, "\n")
 }
 
-// uses posts a report of an agent: so many percent of 200,000 tokens.
+// uses posts a report of an agent, in percent of 200,000 tokens.
 func (r *rig) uses(agent string, percent int) {
 	r.t.Helper()
 	r.usage(fmt.Sprintf(
@@ -65,7 +65,7 @@ func (r *rig) happens(agent, event string) {
 	r.usage(fmt.Sprintf(`{"session_id":%q,"event":%q,"trigger":"auto"}`, agent, event))
 }
 
-// joins makes an agent known by name.
+// joins registers an agent by name.
 func (r *rig) joins(id, fields string) {
 	r.t.Helper()
 	if a := r.ask(
@@ -77,7 +77,7 @@ func (r *rig) joins(id, fields string) {
 	}
 }
 
-// payload is a hook's, with whatever fields follow.
+// payload returns a hook's payload, with additional fields.
 func payload(agent, session, event, fields string) string {
 	return fmt.Sprintf(
 		`{"session_id":%q,"hook_event_name":%q,"sm":{"agent":%q}%s}`,
@@ -118,7 +118,7 @@ func (r *rig) sends(to, mode, text string) string {
 	return m.ID
 }
 
-// messages are those of GET /messages.
+// messages returns those of GET /messages.
 func (r *rig) messages() []api.Message {
 	r.t.Helper()
 	var all api.Messages
@@ -126,7 +126,8 @@ func (r *rig) messages() []api.Message {
 	return all.Messages
 }
 
-// mail is what the queue knows: the key of a notice or the text of a send, and the state.
+// mail returns the content of the queue: the key of a notice or the text of a message, and
+// the state.
 func (r *rig) mail() (list []string) {
 	r.t.Helper()
 	for _, m := range r.messages() {
@@ -163,20 +164,21 @@ func idOf(line string) string {
 	return id
 }
 
-// attachment is the record by which a transcript shows that a hook's answer was heard.
+// attachment returns the record by which a transcript shows that a hook's answer was
+// received.
 func attachment(at, text string) string {
 	content, _ := json.Marshal([]string{text}) // a list of texts
 	return fmt.Sprintf(`{"type":"attachment","uuid":"a-%s","timestamp":%q,"version":"2.1.197","attachment":{"type":"hook_additional_context","content":%s,"hookName":"x"}}`,
 		idOf(text), at, content)
 }
 
-// kill leaves what a kill at this moment would leave: the state as it is on the disk. What
-// is started next goes on from there.
+// kill stops the observer and leaves the state on the disk as a kill at this moment would,
+// for the next start.
 func (r *rig) kill() {
 	r.t.Helper()
 	dir := filepath.Join(r.dir, fmt.Sprintf("state%d", time.Now().UnixNano()))
-	// In the loop, and after a transaction that may run: no state is written meanwhile.
-	// Level files are, and may vanish under the copy.
+	// The copy is made in the loop, after a running transaction: no state is written
+	// meanwhile. Level files are written, and may be removed during the copy.
 	var odd error
 	err := r.app.do(r.t.Context(), func(*core) {
 		odd = r.app.store.Save(fleet.Delta{})
@@ -195,12 +197,12 @@ func (r *rig) kill() {
 	r.o.State = dir
 }
 
-// restarts are the ways in which an observer may come to its next start.
+// restarts returns the ways in which an observer may end.
 func restarts() map[string]func(*rig) {
 	return map[string]func(*rig){"stopped": (*rig).stop, "killed": (*rig).kill}
 }
 
-// sessions are all, as GET /sessions gives them.
+// sessions returns all sessions of GET /sessions.
 func (r *rig) sessions() []api.Session {
 	r.t.Helper()
 	var all api.Sessions
@@ -208,8 +210,8 @@ func (r *rig) sessions() []api.Session {
 	return all.Sessions
 }
 
-// newWatched is newRig with the folder of the transcripts there already, so that new ones
-// are seen at once.
+// newWatched is newRig with an existing folder of transcripts, so that new ones are found at
+// once.
 func newWatched(t testing.TB) *rig {
 	t.Helper()
 	r := newRig(t)

@@ -25,7 +25,7 @@ import (
 	"sm/transcript/follow"
 )
 
-// rig is an observer on folders of its own.
+// rig is an observer in separate folders.
 type rig struct {
 	t        testing.TB
 	dir      string
@@ -35,7 +35,7 @@ type rig struct {
 	app      *App
 	servers  []webpage.Server // central servers of the page
 
-	pageWrite time.Duration // how long a page may take for an event, 0 for the usual time
+	pageWrite time.Duration // timeout of a page for an event, 0 for the default
 }
 
 func newRig(t testing.TB) *rig {
@@ -84,8 +84,8 @@ func newRig(t testing.TB) *rig {
 	return r
 }
 
-// start runs the observer until the test ends or stop, and waits until it has read
-// what there is.
+// start runs the observer until the test ends or stop, and waits until it has read all
+// transcripts.
 func (r *rig) start() *rig {
 	r.t.Helper()
 	app, err := New(r.t.Context(), r.o)
@@ -114,7 +114,7 @@ func (r *rig) stop() {
 	noErrors(r.t, r.app.Stop(ctx))
 }
 
-// patience is how long a test waits for what should take milliseconds.
+// patience bounds the wait for events that should take milliseconds.
 const patience = 2 * time.Minute
 
 // until waits for a condition.
@@ -123,7 +123,7 @@ func (r *rig) until(what string, holds func() bool) {
 	r.look(5*time.Millisecond, what, holds)
 }
 
-// look is until for what is dear to ask.
+// look is until for conditions that are expensive to check.
 func (r *rig) look(every time.Duration, what string, holds func() bool) {
 	r.t.Helper()
 	end := time.After(patience)
@@ -133,12 +133,12 @@ func (r *rig) look(every time.Duration, what string, holds func() bool) {
 		select {
 		case <-tick.C:
 		case <-end:
-			r.t.Fatalf("waited in vain: %s\n%s", what, r.log)
+			r.t.Fatalf("timeout waiting for: %s\n%s", what, r.log)
 		}
 	}
 }
 
-// transcript is the path of a session's transcript.
+// transcript returns the path of a session's transcript.
 func (r *rig) transcript(id string) string {
 	return filepath.Join(r.projects, "-home-dev-web", id+".jsonl")
 }
@@ -160,7 +160,7 @@ func appendLines(t testing.TB, path string, lines ...string) {
 	}
 }
 
-// client is the registry's entry of a running client.
+// client writes the registry's entry of a running client.
 func (r *rig) client(pid int, id, fields string) {
 	r.t.Helper()
 	path := filepath.Join(r.dir, "sessions", fmt.Sprintf("%d.json", pid))
@@ -176,7 +176,7 @@ func (r *rig) client(pid int, id, fields string) {
 	f, err := os.CreateTemp(
 		filepath.Dir(path),
 		".new-",
-	) // a client's turn and the test may write at once
+	) // a client's turn and the test may write at the same time
 	noErrors(r.t, err)
 	if _, err := f.WriteString(entry); err != nil {
 		r.t.Fatal(err)
@@ -184,17 +184,18 @@ func (r *rig) client(pid int, id, fields string) {
 	noErrors(r.t, f.Close(), os.Rename(f.Name(), path))
 }
 
-// tcp is the address of the TCP listener.
+// tcp returns the address of the TCP listener.
 func (r *rig) tcp() *net.TCPAddr { return r.app.Addrs()[1].(*net.TCPAddr) }
 
-// answer is what a request got.
+// answer is the response to a request.
 type answer struct {
 	Code   int
 	Header http.Header
 	Body   string
 }
 
-// get asks over TCP; headers are name and value in turn. What is compressed stays so.
+// get sends a request over TCP; headers are name and value in turn. Compressed content is not
+// decompressed.
 func (r *rig) get(path string, headers ...string) answer {
 	r.t.Helper()
 	a, err := fetch(r.t.Context(), "http://"+r.tcp().String()+path, headers...)
@@ -206,7 +207,7 @@ func fetch(ctx context.Context, url string, headers ...string) (answer, error) {
 	return request(ctx, "", http.MethodGet, url, "", headers...)
 }
 
-// request asks over the socket at a path, or without one over TCP.
+// request sends a request to the socket at a path, or without a path over TCP.
 func request(
 	ctx context.Context,
 	socket, method, url, body string,
@@ -255,8 +256,8 @@ func (l *lockedBuffer) String() string {
 	return l.b.String()
 }
 
-// checkAppLeaks fails a test that does not run in parallel if it leaves goroutines.
-// TestMain does the same after all tests.
+// checkAppLeaks fails a test that does not run in parallel if it leaves goroutines. TestMain
+// does the same after all tests.
 func checkAppLeaks(t *testing.T) {
 	t.Helper()
 	before := goleak.IgnoreCurrent()
@@ -271,7 +272,7 @@ func lastingGoroutines() []goleak.Option {
 	}
 }
 
-// uuid is the id of the nth session.
+// uuid returns the id of the nth session.
 func uuid(n int) string {
 	return fmt.Sprintf(
 		"%08x-0000-4000-8000-%012x",
@@ -280,12 +281,12 @@ func uuid(n int) string {
 	)
 }
 
-// ago is a time as records write it.
+// ago returns a time in the format of records.
 func ago(d time.Duration) string { return stamp(time.Now().Add(-d)) }
 
 func stamp(at time.Time) string { return at.UTC().Format("2006-01-02T15:04:05.000Z") }
 
-// reply is an assistant's record of so many tokens in context.
+// reply returns an assistant's record with this number of tokens in context.
 func reply(at, msg string, context, output int) string {
 	return replyOf("claude-haiku-4-5", "/home/dev/web", at, msg, context, output)
 }
@@ -310,7 +311,7 @@ func prompt(at, id, text string) string {
 	)
 }
 
-// age makes a transcript as old as its records.
+// age sets the modification time of a transcript to that of its records.
 func (r *rig) age(id string, d time.Duration) {
 	r.t.Helper()
 	at := time.Now().Add(-d)

@@ -10,9 +10,9 @@ import (
 	"time"
 )
 
-// TestElsewhere: the transcripts of a client whose configuration lies elsewhere are
+// TestElsewhere tests that the transcripts of a client with another configuration folder are
 // followed from its first hook on, with its registry, its subagents and its next sessions,
-// also after a restart. What it did before the state directory was made counts nowhere.
+// also after a restart. What it did before the state directory was created does not count.
 func TestElsewhere(t *testing.T) {
 	t.Parallel()
 	r := newWatched(t)
@@ -106,7 +106,7 @@ func TestElsewhere(t *testing.T) {
 
 	noErrors(t, os.Rename(config, config+"-gone"))
 	r.start()
-	r.stop() // the folder is forgotten
+	r.stop() // the folder is removed from the list
 	noErrors(t, os.Rename(config+"-gone", config))
 	appendLines(t, path(1), boundary(ago(0), "b6", "manual", 92_000))
 	r.start()

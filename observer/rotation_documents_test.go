@@ -9,11 +9,11 @@ import (
 	"sm/handoff"
 )
 
-// The tests of this file are what is promised of documents, of the handling of errors and
-// of its safety limits, as far as the observer has to do with it. What `sm run` does with an
-// order is tested in handoff/supervise, Ctrl-C there as well.
+// The tests of this file cover documents, the handling of errors and its safety limits in the
+// observer. handoff/supervise tests how `sm run` executes an order, including Ctrl-C.
 
-// newRotationRig is an observer with an agent "w1" in a pane, at work on its first prompt.
+// newRotationRig returns an observer with an agent "w1" in a pane, at work on its first
+// prompt.
 func newRotationRig(t *testing.T, change func(*HandoffOptions)) (*rig, *fakeClients, *fakeClient) {
 	c := newFakeClients(t)
 	if change != nil {
@@ -27,7 +27,7 @@ func newRotationRig(t *testing.T, change func(*HandoffOptions)) (*rig, *fakeClie
 
 const webChannel = "-home-dev-web"
 
-// leaves stores a document that an agent has left so long ago.
+// leaves stores a document of an agent, with an age.
 func (r *rig) leaves(agent, body string, before time.Duration) handoff.Document {
 	r.t.Helper()
 	d, err := r.o.Handoff.Documents.Put(handoff.Document{
@@ -79,14 +79,14 @@ func TestRotation_Document_GivenOnceWhateverBeginsTheSession(t *testing.T) {
 				got[0],
 				"\n=== END HANDOFF ===",
 			) {
-				t.Fatalf("heard %q", got)
+				t.Fatalf("received %q", got)
 			}
 			r.documentIs(d.ID, handoff.StatusConsumed)
 			for _, again := range []string{"startup", "resume", "clear"} {
 				a.starts(again)
 			}
 			if n := len(a.heard()); n != 1 {
-				t.Errorf("heard %q", a.heard())
+				t.Errorf("received %q", a.heard())
 			}
 			r.ends()
 		})
@@ -97,7 +97,7 @@ func TestRotation_Document_MadeBeforeACompaction(t *testing.T) {
 	t.Parallel()
 	r, _, a := newRotationRig(t, func(o *HandoffOptions) { o.AutoDocument = true })
 	if text := a.hook("PreCompact", `,"trigger":"auto"`); text != "" {
-		t.Errorf("the client would give %q to the summariser", text)
+		t.Errorf("got %q for the summary", text)
 	}
 	text := a.hook("SessionStart", `,"source":"compact"`)
 	for _, want := range []string{
@@ -108,16 +108,15 @@ func TestRotation_Document_MadeBeforeACompaction(t *testing.T) {
 		"Age: ",
 	} {
 		if !strings.Contains(text, want) {
-			t.Errorf("told %q, which lacks %q", text, want)
+			t.Errorf("got %q, want %q in it", text, want)
 		}
 	}
 	r.ends()
 }
 
-// TestRotation_Document_TheAgentsOwnBeforeACompaction: after a compaction the
-// agent gets the document that it has asked to hand over in this cycle, not the
-// one made of its transcript; unless the file is not fit by then, or of an
-// earlier cycle.
+// TestRotation_Document_TheAgentsOwnBeforeACompaction tests that after a compaction the agent
+// gets the document that it has handed over in this cycle, not the one made of its
+// transcript, unless the file is no longer valid, or of an earlier cycle.
 func TestRotation_Document_TheAgentsOwnBeforeACompaction(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -149,7 +148,7 @@ func TestRotation_Document_TheAgentsOwnBeforeACompaction(t *testing.T) {
 			if own := strings.Contains(text, "Next: look at CI.") &&
 				strings.Contains(text, "Type: manual\n"); own != c.own ||
 				strings.Contains(text, "Type: auto\n") == c.own {
-				t.Errorf("its own document %v, want %v: told %q", own, c.own, text)
+				t.Errorf("its own document: got %v, want %v, in %q", own, c.own, text)
 			}
 			r.ends()
 		})

@@ -10,7 +10,7 @@ import (
 	"sm/observer/api"
 )
 
-// supervisor is an `sm run`, as far as its polls go.
+// supervisor makes the polls of an `sm run`.
 type supervisor struct {
 	r      *rig
 	agent  string
@@ -19,7 +19,7 @@ type supervisor struct {
 	ended  chan struct{}
 }
 
-// polls asks for orders until it has one, or hangs up.
+// polls requests orders until it has one or disconnects.
 func (r *rig) polls(agent string, run api.Run) *supervisor {
 	ctx, cancel := context.WithCancel(context.Background())
 	s := &supervisor{r, agent, make(chan api.Instruction, 1), cancel, make(chan struct{})}
@@ -42,14 +42,14 @@ func (r *rig) polls(agent string, run api.Run) *supervisor {
 	}()
 	r.t.Cleanup(s.hangUp)
 	r.until(
-		"the observer knows of the run",
+		"the observer has the run",
 		func() bool { return r.polled(agent) > before || len(s.orders) > 0 },
 	)
 	return s
 }
 
 func (r *rig) polled(agent string) (n int) {
-	_ = r.app.do(context.Background(), func(c *core) { // it has not ended
+	_ = r.app.do(context.Background(), func(c *core) { // the observer still runs
 		if id, err := c.fleet.Agent(agent, true); err == nil && c.agents.look(id).run != nil {
 			n = c.agents[id].run.polls
 		}
@@ -73,7 +73,7 @@ func (s *supervisor) order() api.Instruction {
 	}
 }
 
-// restarts ends the client of an agent and begins the next one with a prompt.
+// restarts ends the client of an agent and starts the next one with a prompt.
 func (a *fakeClient) restarts(n int, prompt string) *fakeClient {
 	a.terminal.set(func() { a.terminal.dead[a.start] = true })
 	b := a.terminal.newClient(a.agent, n)
@@ -93,7 +93,7 @@ func TestRotation_ByItselfAtCriticalUnderARun(t *testing.T) {
 	a.works("Grow.")
 	r.until("a handoff is scheduled", func() bool { return len(r.handoffs()) == 1 })
 	id := r.handoffs()[0].ID
-	r.handoffIs(id, "scheduled") // the turn goes on
+	r.handoffIs(id, "scheduled") // the turn continues
 	a.ends()
 	in := run.order()
 	h := r.handoffs()[0]
@@ -132,9 +132,8 @@ func TestRotation_ByItselfAtCriticalUnderARun(t *testing.T) {
 	r.ends()
 }
 
-// TestRotation_TheSameOrderOnce: an observer that ends while an order is out gives the
-// same one again, which a run carries out once however often it is said; when it has been
-// carried out there is none.
+// TestRotation_TheSameOrderOnce tests that an observer that ends after it has sent an order
+// sends the same one again, which a run executes once; after that there is none.
 func TestRotation_TheSameOrderOnce(t *testing.T) {
 	t.Parallel()
 	for name, end := range restarts() {
@@ -156,7 +155,7 @@ func TestRotation_TheSameOrderOnce(t *testing.T) {
 				t.Fatalf("%+v, then %+v", first, second)
 			}
 			if text := a.hook("PostToolUse", ""); text != "" {
-				t.Errorf("told %q while it is restarted", text)
+				t.Errorf("got %q during the restart", text)
 			}
 			b := a.restarts(4, first.Prompt)
 			r.handoffIs(id, "confirmed")
@@ -176,7 +175,7 @@ func TestRotation_TheSameOrderOnce(t *testing.T) {
 				t.Errorf("another order: %+v", <-late.orders)
 			}
 			if got := strings.Join(b.heard(), "\n"); strings.Contains(got, "HANDOFF LOADED") {
-				t.Errorf("heard %s", got)
+				t.Errorf("received %s", got)
 			}
 			r.ends()
 		})

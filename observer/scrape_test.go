@@ -11,7 +11,7 @@ import (
 	"github.com/prometheus/common/model"
 )
 
-// scrape is what /metrics says over TCP: values by name and labels.
+// scrape returns the content of /metrics over TCP: values by name and labels.
 func (r *rig) scrape() map[string]float64 {
 	r.t.Helper()
 	a := r.get("/metrics")
@@ -43,7 +43,7 @@ func valuesOf(exposition string) (map[string]float64, error) {
 	return values, nil
 }
 
-// having keeps the series whose name begins so.
+// having returns the series whose names have a prefix.
 func having(values map[string]float64, prefix string) map[string]float64 {
 	values = maps.Clone(values)
 	maps.DeleteFunc(
@@ -59,7 +59,7 @@ func parse(exposition string) (map[string]*dto.MetricFamily, error) {
 	return parser.TextToMetricFamilies(strings.NewReader(exposition))
 }
 
-// ours separates our families from those of the libraries.
+// ours reports whether a family is the observer's and not that of a library.
 func ours(name string) bool {
 	return strings.HasPrefix(name, "agent_") || strings.HasPrefix(name, "sm_")
 }

@@ -17,7 +17,7 @@ import (
 	"sm/observer/demo"
 )
 
-// fleetAtWork is an observer of the simulated agents of a demo.
+// fleetAtWork returns an observer of the simulated agents of a demo.
 func fleetAtWork(t *testing.T) *rig {
 	r := newWatched(t)
 	_, codex := demo.Dirs(r.dir)
@@ -49,7 +49,7 @@ func fleetAtWork(t *testing.T) *rig {
 	return r
 }
 
-// crowded is an observer of so many agents in a few projects, each at another
+// crowded returns an observer of this number of agents in a few projects, each at another
 // place of its cycle.
 func crowded(t testing.TB, agents int) *rig {
 	r := newRig(t)
@@ -114,12 +114,12 @@ func crowded(t testing.TB, agents int) *rig {
 	return r
 }
 
-// TestScreenshots writes the pictures of the README into SM_SCREENSHOTS.
+// TestScreenshots writes the pictures of the README to the folder SM_SCREENSHOTS.
 func TestScreenshots(t *testing.T) {
 	t.Parallel()
 	dir := os.Getenv("SM_SCREENSHOTS")
 	if dir == "" {
-		t.Skip("SM_SCREENSHOTS does not say where to; see make screenshots")
+		t.Skip("SM_SCREENSHOTS is not set; see make screenshots")
 	}
 	noErrors(t, os.MkdirAll(dir, 0o755))
 	c := startChromium(t)
@@ -138,7 +138,7 @@ func TestScreenshots(t *testing.T) {
 	)
 }
 
-// picture opens the page, runs a script, and keeps how it looks.
+// picture opens the page, runs a script, and writes a screenshot.
 func (r *rig) picture(
 	t *testing.T,
 	c chromium,
@@ -170,7 +170,7 @@ func (r *rig) picture(
 	}
 }
 
-// screenshot is what the browser shows.
+// screenshot returns what the browser shows.
 func (b *browser) screenshot() image.Image {
 	b.t.Helper()
 	file, err := chromedp.Run(b.ctx, chromedp.CaptureScreenshot())

@@ -12,8 +12,7 @@ import (
 	"testing"
 )
 
-// The three scripts that the client calls, in words of our own: curl and jq
-// over TCP. PORT is the observer's.
+// Three scripts that a client calls, with curl and jq over TCP. PORT is the observer's.
 const (
 	statusScript = `#!/bin/sh
 report=$(cat)
@@ -58,7 +57,7 @@ func newScripts(t *testing.T, port int) *scripts {
 		needs(t, "the program "+tool, err == nil)
 	}
 	s := &scripts{t: t, dir: t.TempDir(), port: port}
-	// One of the scripts does not wait for curl. This one says when it has ended.
+	// One of the scripts does not wait for curl. This one reports when it has ended.
 	curl, err := exec.LookPath("curl")
 	noErrors(
 		t,
@@ -77,14 +76,14 @@ func newScripts(t *testing.T, port int) *scripts {
 	return s
 }
 
-// ended reports that all posts have been answered, or given up.
+// ended reports whether all posts have been answered, or have failed.
 func (s *scripts) ended() bool {
 	b, _ := os.ReadFile(filepath.Join(s.dir, "ended"))
 	return bytes.Count(b, []byte("\n")) == s.posts
 }
 
-// run is the client calling one of them for an agent; it must always succeed. It returns
-// when all posts have ended.
+// run calls one of the scripts for an agent as the client does; it must always succeed. It
+// returns when all posts have ended.
 func (s *scripts) run(r *rig, script, agent, input string) (printed string) {
 	s.t.Helper()
 	if agent != "" && !strings.Contains(input, `"used_percentage":null`) {
@@ -119,26 +118,26 @@ func (s *scripts) run(r *rig, script, agent, input string) (printed string) {
 	return out.String()
 }
 
-// reported is what the client pipes into its status line.
+// reported returns what the client pipes into its status line.
 func reported(percentage string, tokens int) string {
 	return fmt.Sprintf(`{"session_id":"abc123","context_window":{"total_input_tokens":%d,"total_output_tokens":4521,"context_window_size":200000,"used_percentage":%s,`+
 		`"remaining_percentage":92,"current_usage":null},"model":{"id":"claude-opus-4-6","display_name":"Opus"}}`, tokens, percentage)
 }
 
-// TestNotices_Scripts: the seed's own three scripts work against us, as they are.
+// TestNotices_Scripts tests that three scripts written for an earlier program work unchanged.
 func TestNotices_Scripts(t *testing.T) {
 	t.Parallel()
 	r := newSeed(t)
 	s := newScripts(t, r.tcp().Port)
 	report := func(percentage string, tokens int, text string) func() bool {
-		return func() bool { // as often as the client calls it: a post may take too long
+		return func() bool { // repeated as by the client: a post may take too long
 			if got := s.run(
 				r,
 				statusScript,
 				"em",
 				reported(percentage, tokens),
 			); got != text {
-				t.Fatalf("the status line shows %q, want %q", got, text)
+				t.Fatalf("status line: got %q, want %q", got, text)
 			}
 			x := r.session("em")
 			return x.TokensUsed != nil && *x.TokensUsed == int64(tokens)
@@ -146,7 +145,7 @@ func TestNotices_Scripts(t *testing.T) {
 	}
 	s.run(r, statusScript, "em", reported("null", 0))
 	if x := r.session("em"); x.TokensUsed != nil {
-		t.Errorf("known by null: %+v", x)
+		t.Errorf("after null: got %+v", x)
 	}
 	r.until("8% is known", report("8", 15_234, "8% ctx\n"))
 	r.until("52% is known", report("52", 104_321, "52% ctx\n"))
@@ -168,7 +167,7 @@ func TestNotices_Scripts(t *testing.T) {
 			"em",
 			`{"hook_event_name":"SessionStart","source":"compact","model":"claude-sonnet-4-6"}`,
 		); got != "" {
-			t.Fatalf("without a handoff the script prints %q", got)
+			t.Fatalf("without a handoff the script printed %q", got)
 		}
 		return !r.session("em").IsCompacting
 	})

@@ -9,7 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// infos are the labels of agent_session_info by session_id.
+// infos returns the labels of agent_session_info by session_id.
 func (r *rig) infos() map[string]map[string]string {
 	r.t.Helper()
 	families, err := parse(r.get("/metrics").Body)
@@ -28,7 +28,7 @@ func (r *rig) infos() map[string]map[string]string {
 	return all
 }
 
-// TestSeriesHideProject: the project can be switched off, and nothing takes its place.
+// TestSeriesHideProject tests that the project can be switched off without a replacement.
 func TestSeriesHideProject(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
@@ -42,7 +42,7 @@ func TestSeriesHideProject(t *testing.T) {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 	if body := r.get("/metrics").Body; strings.Contains(body, "web") {
-		t.Error("the project shows elsewhere")
+		t.Error("the project is in another series")
 	}
 }
 

@@ -22,8 +22,8 @@ import (
 	"sm/observer/curve"
 )
 
-// TestProjectIsTheRepository: also below its main directory, and of a session that begins
-// while the observer runs.
+// TestProjectIsTheRepository tests sessions below the repository's main directory, and one
+// that starts while the observer runs.
 func TestProjectIsTheRepository(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
@@ -40,7 +40,7 @@ func TestProjectIsTheRepository(t *testing.T) {
 	})
 }
 
-// smallFleet is an observer of sessions whose every figure is known beforehand.
+// smallFleet returns an observer of sessions with known figures.
 func smallFleet(t *testing.T) *rig {
 	r := newRig(t)
 	at := func(minutes int) string {
@@ -109,8 +109,8 @@ func (r *rig) subagent(id, name string) string {
 	return strings.TrimSuffix(r.transcript(id), ".jsonl") + "/subagents/" + name + ".jsonl"
 }
 
-// TestSessionsAnswer: the fields of GET /sessions are a contract, and one session has
-// those of the list.
+// TestSessionsAnswer tests that the fields of GET /sessions are a contract, and that one
+// session has those of the list.
 func TestSessionsAnswer(t *testing.T) {
 	t.Parallel()
 	r := smallFleet(t)
@@ -144,7 +144,7 @@ func TestSessionsAnswer(t *testing.T) {
 	}
 }
 
-// TestRecentSessions: repeated requests get only the sessions that the page shows.
+// TestRecentSessions tests that repeated requests get only the sessions that the page shows.
 func TestRecentSessions(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
@@ -163,7 +163,7 @@ func TestRecentSessions(t *testing.T) {
 	r.start()
 	client := api.NewClient([]string{r.o.Socket})
 	var got api.Sessions
-	told := func() (ids []string) {
+	listed := func() (ids []string) {
 		var err error
 		got, err = client.RecentSessions(t.Context(), "")
 		noErrors(t, err)
@@ -172,10 +172,10 @@ func TestRecentSessions(t *testing.T) {
 		}
 		return ids
 	}
-	r.until("the client is known", func() bool { return len(told()) == 3 })
+	r.until("the client is known", func() bool { return len(listed()) == 3 })
 	if diff := cmp.Diff(
 		[]string{uuid(1), uuid(4), uuid(3)},
-		told(),
+		listed(),
 	); diff != "" || got.Others != 1 ||
 		got.CatchingUp {
 		t.Errorf("%d others (-want +got):\n%s", got.Others, diff)
@@ -188,7 +188,7 @@ func TestRecentSessions(t *testing.T) {
 			func(x api.Session) bool { return x.ID == s.ID },
 		)
 		if diff := cmp.Diff(all.Sessions[whole], s); diff != "" {
-			t.Errorf("%s is told otherwise (-all +recent):\n%s", s.ID, diff)
+			t.Errorf("%s (-all +recent):\n%s", s.ID, diff)
 		}
 	}
 	if len(all.Sessions) != 4 || all.Others != 0 ||
@@ -203,14 +203,14 @@ func TestRecentSessions(t *testing.T) {
 	r.start()
 	r.until(
 		"the client is known",
-		func() bool { ids := told(); return len(ids) == 2 && ids[0] == uuid(1) },
+		func() bool { ids := listed(); return len(ids) == 2 && ids[0] == uuid(1) },
 	)
 	if got.Others != 2 {
 		t.Errorf("%d others", got.Others)
 	}
 }
 
-// TestSessionTrend: with trend a session has its context sizes, also of its
+// TestSessionTrend tests that with trend a session has its context sizes, also of its
 // transcript before the observer's start.
 func TestSessionTrend(t *testing.T) {
 	t.Parallel()
@@ -241,14 +241,14 @@ func TestSessionTrend(t *testing.T) {
 		trending.Sessions[0].Trend,
 	); diff != "" ||
 		plain.Sessions[0].Trend != nil {
-		t.Errorf("unasked %v; (-want +got):\n%s", plain.Sessions[0].Trend, diff)
+		t.Errorf("without trend: got %v; with it (-want +got):\n%s", plain.Sessions[0].Trend, diff)
 	}
 	if a := r.get("/sessions?trend=perhaps"); a.Code != http.StatusBadRequest {
 		t.Errorf("%d %s", a.Code, a.Body)
 	}
 }
 
-// TestSessionsEmpty: no sessions are an empty list, never null.
+// TestSessionsEmpty tests that without sessions the list is empty, never null.
 func TestSessionsEmpty(t *testing.T) {
 	t.Parallel()
 	r := newRig(t).start()
@@ -257,7 +257,7 @@ func TestSessionsEmpty(t *testing.T) {
 	}
 }
 
-// sendRaw sends a request as it is written, over a connection of its own.
+// sendRaw sends a request unchanged, over a new connection.
 func sendRaw(t testing.TB, to net.Addr, request string) answer {
 	t.Helper()
 	c, err := net.Dial(to.Network(), to.String())
@@ -274,7 +274,7 @@ func sendRaw(t testing.TB, to net.Addr, request string) answer {
 	return answer{resp.StatusCode, resp.Header, string(body)}
 }
 
-// TestNotReady: an observer is healthy and not ready before it has read everything.
+// TestNotReady tests that an observer is healthy and not ready before it has read everything.
 func TestNotReady(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)

@@ -13,7 +13,8 @@ import (
 	"sm/transcript"
 )
 
-// TestApplyRefused: settings that do not hold change nothing, the good ones among them neither.
+// TestApplyRefused tests that invalid settings change nothing, including the valid ones among
+// them.
 func TestApplyRefused(t *testing.T) {
 	t.Parallel()
 	r := newWatched(t).start()
@@ -51,7 +52,7 @@ func TestApplyRefused(t *testing.T) {
 		"/sessions/em/messages",
 		`{"text":"more than one","delivery_mode":"urgent"}`,
 	); a.Code != http.StatusAccepted {
-		t.Errorf("the queue takes other messages: %d %s", a.Code, a.Body)
+		t.Errorf("the queue's limits have changed: %d %s", a.Code, a.Body)
 	}
 }
 

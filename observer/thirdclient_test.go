@@ -39,8 +39,8 @@ func pi(dirs ...string) clients.Client {
 	return c
 }
 
-// TestThirdClient tests that a client is one value in the table: its sessions have
-// its own window and threshold, and its agent is warned and hands over.
+// TestThirdClient tests that a client is one value in the table: its sessions have its own
+// window and threshold, and its agent gets a warning and hands over.
 func TestThirdClient(t *testing.T) {
 	t.Parallel()
 	c := newFakeClients(t)
@@ -72,7 +72,7 @@ func TestThirdClient(t *testing.T) {
 		text,
 		"[sm context]",
 	) {
-		t.Errorf("warned with %q", text)
+		t.Errorf("got %q, want a warning", text)
 	}
 	id := a.hands(c.doc("doc.md", "Next: CI.\n"))
 	a.ends()

@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-// tool is a server that the system brings along, on loopback, in a folder of its own.
+// tool is an installed server, on loopback, in its own folder.
 type tool struct {
 	t    *testing.T
 	base string // its URL
@@ -20,22 +20,22 @@ type tool struct {
 
 	dir   string
 	argv  []string
-	vars  []string // of its environment, besides ours
+	vars  []string // of its environment, besides this process's
 	cmd   *exec.Cmd
 	ended chan struct{}
 }
 
-// toolDir is a folder for a tool and what it reads.
+// toolDir returns a folder for a tool and its files.
 func toolDir(t *testing.T) string {
 	t.Helper()
-	dir, err := os.MkdirTemp("/tmp", "smtool") // those of t.TempDir are closed to other users
+	dir, err := os.MkdirTemp("/tmp", "smtool") // other users cannot enter those of t.TempDir
 	noErrors(t, err)
 	t.Cleanup(func() { _ = os.RemoveAll(dir) })
 	return dir
 }
 
-// startTool runs an installed program in dir until the test ends, as another user when we
-// are root, who should not serve.
+// startTool runs an installed program in dir until the test ends, as another user if the test
+// runs as root.
 func startTool(t *testing.T, dir, pkg string, argv []string, vars ...string) *tool {
 	t.Helper()
 	_, err := exec.LookPath(argv[0])
@@ -52,7 +52,7 @@ func startTool(t *testing.T, dir, pkg string, argv []string, vars ...string) *to
 	return s
 }
 
-// start runs it, and waits until it says where it listens.
+// start runs it, and waits until it logs its address.
 func (s *tool) start() {
 	s.t.Helper()
 	cmd := exec.Command(s.argv[0], s.argv[1:]...)
@@ -83,7 +83,7 @@ func (s *tool) start() {
 	}
 }
 
-// stop ends it in good order; it may have ended.
+// stop ends it regularly; it may have ended.
 func (s *tool) stop() {
 	if s.cmd == nil {
 		return
@@ -98,9 +98,9 @@ func (s *tool) stop() {
 	s.cmd = nil
 }
 
-// read keeps the log and finds in it where the server listens.
+// read keeps the log and finds the server's address in it.
 func (s *tool) read(out io.Reader, found chan<- string) {
-	// Prometheus and Alertmanager say the first, VictoriaMetrics the second.
+	// Prometheus and Alertmanager log the first, VictoriaMetrics the second.
 	listening := regexp.MustCompile(`msg="?Listening on"?.* address=(\S+)|starting http server at http://([^/]+)/`)
 	for lines := bufio.NewScanner(out); lines.Scan(); {
 		_, _ = fmt.Fprintln(s.log, lines.Text())

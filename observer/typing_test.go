@@ -22,7 +22,7 @@ import (
 // stage is a terminal that records typed text.
 type stage struct {
 	mu     sync.Mutex
-	before func() // is called before the look whether the agent is idle
+	before func() // called before the check whether the agent is idle
 	lines  []string
 	tries  int
 	at     fleet.Place
@@ -79,7 +79,7 @@ func (r *rig) seat(event, fields string) (text string) {
 	return answer.Context
 }
 
-// submits is the hook of a prompt, prompts also what the transcript shows of it.
+// submits posts the hook of a prompt; prompts also writes the prompt to the transcript.
 func (r *rig) submits(line string) (text string) {
 	return r.seat("UserPromptSubmit", fmt.Sprintf(`,"prompt":%q`, line))
 }
@@ -105,8 +105,8 @@ func (r *rig) message(id string) (found api.Message) {
 	return found
 }
 
-// newStage is an observer with a terminal, and a client that has been at its prompt
-// for a while.
+// newStage returns an observer with a terminal, and a client that has been at its prompt for
+// a while.
 func newStage(t *testing.T) (*rig, *stage) {
 	s := &stage{}
 	r := newRig(t)
@@ -146,7 +146,7 @@ func TestTypedToAnIdleAgentAndProvenByItsTranscript(t *testing.T) {
 		t.Errorf("before the transcript shows it: %+v", m)
 	}
 	if text, want := r.prompts(line), "[sm message] Look at CI. #"+id; text != want {
-		t.Errorf("its hook was answered with %q, want %q", text, want)
+		t.Errorf("answer to its hook: got %q, want %q", text, want)
 	}
 	r.until("confirmed", func() bool { return r.message(id).Status == "confirmed" })
 	if lines, _ := s.typed(); len(lines) != 1 {
@@ -176,7 +176,8 @@ func TestNotTypedWhileCompacting(t *testing.T) {
 	r.happens("w1", "compaction")
 	id := r.sends("w1", "sequential", "After the compaction.")
 	before := time.Now()
-	// Less than promptGrace, after which a compaction of a client at its prompt is dismissed.
+	// Shorter than promptGrace, after which a compaction of a client at its prompt is
+	// dismissed.
 	r.until(
 		"a look has passed",
 		func() bool { return time.Since(before) > carryEvery+carryEvery/4 },
@@ -188,8 +189,8 @@ func TestNotTypedWhileCompacting(t *testing.T) {
 	s.untilTyped(r)
 }
 
-// TestCallIsAnsweredWithItsOwn: whatever else waits, and however urgently; and one that is no
-// more is answered with a word.
+// TestCallIsAnsweredWithItsOwn tests that a call is answered with its message only, whatever
+// else waits, and that a call of a message that is gone is answered with one line.
 func TestCallIsAnsweredWithItsOwn(t *testing.T) {
 	t.Parallel()
 	r, s := newStage(t)
@@ -212,11 +213,11 @@ func TestCallIsAnsweredWithItsOwn(t *testing.T) {
 		t.Errorf("answers (-want +got):\n%s", diff)
 	}
 	if text := r.prompts("Go on."); !strings.HasPrefix(text, "[sm message] Urgent. #") {
-		t.Errorf("the next hook is answered with %q", text)
+		t.Errorf("answer to the next hook: got %q", text)
 	}
 }
 
-// TestTextOfOthersWaitsForHooks: without a hook no text of others is typed, and the
+// TestTextOfOthersWaitsForHooks tests that without a hook no text of others is typed, and the
 // sender gets the reason.
 func TestTextOfOthersWaitsForHooks(t *testing.T) {
 	t.Parallel()

@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// TestUnknownNames: names in transcripts that are unknown are counted once each, and
-// not again when the file is read again after a restart.
+// TestUnknownNames tests that unknown names in transcripts are counted once each, and not
+// again when the file is read again after a restart.
 func TestUnknownNames(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)

@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// TestWaitingNotifiesTheOperator: without hooks, once for each wait, and without the title
-// in the log. A dry run only logs.
+// TestWaitingNotifiesTheOperator tests that the operator is notified without hooks, once for
+// each wait, and without the title in the log. A dry run only logs.
 func TestWaitingNotifiesTheOperator(t *testing.T) {
 	t.Parallel()
 	const text = "Fix the login test in web waits for you: permission: "
@@ -27,13 +27,13 @@ func testWaiting(t *testing.T, dryRun bool, want string) {
 	g := newGuarded(t)
 	g.o.DryRun = dryRun
 	g.o.Waiting = 2 * time.Minute
-	g.o.MaxSessions = 1 // this is about lists and metrics
+	g.o.MaxSessions = 1 // limits only lists and metrics
 	g.start()
 	began := time.Now()
 	g.write(uuid(1), prompt(ago(time.Minute), "p1", "Fix the login test"), reply(ago(time.Minute), "m1", 40_000, 10))
 	g.write(uuid(2), prompt(ago(0), "p2", "Other work"), reply(ago(0), "m2", 40_000, 10))
 	for minute := range 8 {
-		asked := minute / 4 * 4 // answered after 4 minutes, and asked again
+		asked := minute / 4 * 4 // answered after 4 minutes, and then asked again
 		g.rig.client(4711, uuid(1), fmt.Sprintf(
 			`,"status":"waiting","waitingFor":"permission: %d\u0007(x)","statusUpdatedAt":%d`,
 			asked,
@@ -55,12 +55,12 @@ func testWaiting(t *testing.T, dryRun bool, want string) {
 	}
 	if log := g.log.String(); strings.Count(log, "waits for you") != 2 ||
 		strings.Contains(log, "login") {
-		t.Errorf("the log has %s", log)
+		t.Errorf("got log %s", log)
 	}
 }
 
-// TestCompactionNotifiesTheOperator names the agent as a wait does, also where its parent
-// cannot be reached.
+// TestCompactionNotifiesTheOperator tests that the notice names the agent as that of a wait
+// does, also if its parent cannot be reached.
 func TestCompactionNotifiesTheOperator(t *testing.T) {
 	t.Parallel()
 	for _, parent := range []string{"", "boss"} {
@@ -81,7 +81,7 @@ func TestCompactionNotifiesTheOperator(t *testing.T) {
 			t.Errorf("the command got %q, want %q", got, want)
 		}
 		if log := g.log.String(); strings.Contains(log, "login") || !strings.Contains(log, uuid(1)+" was compacted") {
-			t.Errorf("the log has %s", log)
+			t.Errorf("got log %s", log)
 		}
 	}
 }

@@ -9,17 +9,17 @@ import (
 	"sm/observer/api"
 )
 
-// TestWatchingWithoutHooks: an agent that no message can reach gets none, and nothing shows
-// one. Once a message can reach it, it gets the notice about its present context.
+// TestWatchingWithoutHooks tests that an agent that no message can reach gets no notices, and
+// none are shown. Once a message can reach it, it gets the notice about its present context.
 func TestWatchingWithoutHooks(t *testing.T) {
 	t.Parallel()
 	r := newWatched(t)
 	full := func(id string) {
 		r.write(id, prompt(ago(time.Minute), "p"+id, "Go."), reply(ago(time.Minute), "m"+id, 140_000, 10))
 	}
-	full(uuid(4)) // what is there at the start is no exception
+	full(uuid(4)) // full at the start
 	r.start()
-	r.joins("zz", "") // neither this nor what a script posts gives a way to an agent
+	r.joins("zz", "") // neither this nor a script's posts make an agent reachable
 	r.happens("zz", "context_reset")
 	full(uuid(1))
 	full(uuid(2))
@@ -42,7 +42,7 @@ func TestWatchingWithoutHooks(t *testing.T) {
 	watching(true)
 	a := r.ask(http.MethodPost, "/sessions/"+uuid(1)+"/messages", `{"text":"Hi."}`)
 	if a.Code != http.StatusConflict || !strings.Contains(a.Body, "run sm install") {
-		t.Errorf("a message is answered with %d %s", a.Code, a.Body)
+		t.Errorf("answer to a message: got %d %s", a.Code, a.Body)
 	}
 	notices := func(want int) {
 		t.Helper()
@@ -64,17 +64,17 @@ func TestWatchingWithoutHooks(t *testing.T) {
 	watching(false)
 	wantMail(r, uuid(1)+"/1/critical waiting")
 
-	r.fire("other", uuid(5), "SessionStart", `,"source":"startup"`) // a way to that agent alone
+	r.fire("other", uuid(5), "SessionStart", `,"source":"startup"`) // makes only that agent reachable
 	notices(1)
 	if text := r.fire(uuid(2), uuid(2), "PostToolUse", ""); !strings.Contains(text, "Context at 70%") {
-		t.Errorf("its first hook is answered with %q", text)
+		t.Errorf("answer to its first hook: got %q", text)
 	}
 	notices(2)
 	wantMail(r, uuid(1)+"/1/critical waiting", uuid(2)+"/1/critical offered")
 }
 
-// TestWatchedRunHandsOver: a restart by 'sm run' takes no message, so that an agent without
-// hooks and pane hands over by itself, too.
+// TestWatchedRunHandsOver tests that an agent without hooks and pane hands over by itself
+// under 'sm run', since a restart needs no message.
 func TestWatchedRunHandsOver(t *testing.T) {
 	t.Parallel()
 	r := newWatched(t)
@@ -87,8 +87,9 @@ func TestWatchedRunHandsOver(t *testing.T) {
 	wantMail(r)
 }
 
-// TestDroppedByAnOlderVersion: older versions kept notices as sent that they had dropped,
-// as no agent could be reached. Such an agent gets its notice once it can be, once.
+// TestDroppedByAnOlderVersion tests notices that older versions had dropped but kept as sent,
+// as no agent could be reached. The agent gets its notice once it can be reached, and only
+// once.
 func TestDroppedByAnOlderVersion(t *testing.T) {
 	t.Parallel()
 	for name, end := range restarts() {

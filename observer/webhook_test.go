@@ -10,7 +10,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// notification is what Alertmanager posts: one alert for each pair of a session and a kind.
+// notification returns what Alertmanager posts: one alert for each pair of a session and a
+// kind.
 func notification(status string, since time.Time, pairs ...string) string {
 	var list []string
 	for i := 0; i < len(pairs); i += 2 {
@@ -25,9 +26,9 @@ func notification(status string, since time.Time, pairs ...string) string {
 	)
 }
 
-// TestWebhookTellsOnce: notices of the engine are not repeated, others are sent once, and
-// alerts that are resolved or have no session are accepted.
-func TestWebhookTellsOnce(t *testing.T) {
+// TestWebhookOnce tests that notices of the engine are not repeated, that others are sent
+// once, and that alerts that are resolved or have no session are accepted.
+func TestWebhookOnce(t *testing.T) {
 	t.Parallel()
 	r := newWatched(t)
 	r.write(
@@ -38,13 +39,13 @@ func TestWebhookTellsOnce(t *testing.T) {
 	r.start()
 	r.fire("em", uuid(1), "UserPromptSubmit", "")
 	label := r.session("em").Label
-	post := func(status string, since time.Time, told int, pairs ...string) {
+	post := func(status string, since time.Time, queued int, pairs ...string) {
 		t.Helper()
 		a := r.ask(http.MethodPost, "/alerts/webhook", notification(status, since, pairs...))
 		if want := fmt.Sprintf(
 			`{"status":"ok","alerts":%d,"told":%d}`,
 			len(pairs)/2,
-			told,
+			queued,
 		); a.Code != 200 ||
 			strings.TrimSpace(a.Body) != want {
 			t.Errorf("%d %s, want %s", a.Code, a.Body, want)
@@ -68,11 +69,11 @@ func TestWebhookTellsOnce(t *testing.T) {
 		1,
 		label,
 		"critical",
-	) // it stands for as long as the context
+	) // it fires for as long as the context lasts
 	post("firing", now, 0, label, "critical")
 	mail("em/1/warning withdrawn", "em/1/critical waiting")
 
-	// A compaction begins another cycle: what fires since before it is of the old one.
+	// A compaction begins another cycle: alerts that fire since before it are of the old one.
 	r.happens("em", "compaction")
 	r.happens("em", "compaction_complete")
 	r.write(

@@ -18,7 +18,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// gateCanary is in the answers of handlers, and must not be in a refusal.
+// gateCanary is in the answers of handlers and must not be in a refusal.
 const gateCanary = "canary-4711"
 
 // recorder is the handler of all routes in a test.
@@ -84,7 +84,7 @@ func newGate() (p *recorder, socket, tcp http.Handler) {
 	return p, socket, tcp
 }
 
-// noRules are options that allow nothing besides the routes.
+// noRules returns options that allow nothing besides the routes.
 func noRules() Options {
 	return Options{
 		Passes:   &Passes{folder: "/folder/"},
@@ -97,7 +97,7 @@ func ownUID() uint32      { return uint32(os.Geteuid()) }
 func strangerUID() uint32 { return ownUID() + 1 }
 func allowedUID() uint32  { return ownUID() + 2 }
 
-// asUser is a ConnContext by which all connections belong to uid.
+// asUser returns a ConnContext by which all connections belong to uid.
 func asUser(uid uint32) func(context.Context, net.Conn) context.Context {
 	return func(ctx context.Context, _ net.Conn) context.Context {
 		return context.WithValue(ctx, peerKey{}, peer{uid: uid, known: true})
@@ -115,7 +115,7 @@ func serveUntilEnd(t *testing.T, srv *http.Server, l net.Listener) {
 	})
 }
 
-// serveTCP runs h as one of our servers; change may be nil.
+// serveTCP serves h as the observer does; change may be nil.
 func serveTCP(t *testing.T, h http.Handler, change func(*http.Server)) net.Addr {
 	t.Helper()
 	l := listenTCP(t, NewShares(nil))
@@ -139,7 +139,7 @@ func listenAt(t *testing.T, p *Passed, s *Shares, addresses ...string) ([]net.Li
 	return ListenTCP(t.Context(), addresses, p, s, slog.New(slog.DiscardHandler))
 }
 
-// A rawClient sends requests as they are, over one connection while it lasts.
+// A rawClient sends requests unchanged, over one connection while it lasts.
 type rawClient struct {
 	t       *testing.T
 	address net.Addr
@@ -160,8 +160,8 @@ func (w *rawClient) hangUp() {
 	}
 }
 
-// send sends a request in which " | " ends a line, " || " the headers, and HOST and
-// PORT are those of the server.
+// send sends a request in which " | " ends a line, " || " the headers, and HOST and PORT are
+// those of the server.
 func (w *rawClient) send(text string) (*http.Response, string) {
 	w.t.Helper()
 	if w.conn == nil {
@@ -194,8 +194,8 @@ func (w *rawClient) send(text string) (*http.Response, string) {
 	return resp, string(body)
 }
 
-// checkCodes sends the requests of a table, whose lines begin with the code of the
-// answer, each over a connection of its own.
+// checkCodes sends the requests of a table, whose lines begin with the expected code, each
+// over a new connection.
 func checkCodes(t *testing.T, a net.Addr, table string) {
 	t.Helper()
 	w := newRawClient(t, a)
@@ -262,8 +262,8 @@ func TestGateOrder(t *testing.T) {
 	}
 }
 
-// TestGateTiers requests each tier on both kinds of listeners as each kind of user:
-// ours, a stranger, a configured one, and one that the system does not report.
+// TestGateTiers requests each tier on both kinds of listeners as each kind of user: the
+// observer's, another, a configured one, and one that the system does not report.
 func TestGateTiers(t *testing.T) {
 	t.Parallel()
 	_, socket, tcp := newGate()
@@ -299,9 +299,9 @@ POST /nothing 127.0.0.1: 404 404 404 404, 404 404 404 404
 	}
 }
 
-// TestGateRaw has requests that no HTTP client sends: with several hosts or none, with
-// targets that are not paths, and with paths that are not clean. An announced body
-// that is too large is refused at once.
+// TestGateRaw sends requests that no HTTP client sends: with several hosts or none, with
+// targets that are not paths, and with paths that are not clean. A body announced as too
+// large is refused at once.
 func TestGateRaw(t *testing.T) {
 	t.Parallel()
 	_, _, h := newGate()
@@ -351,7 +351,7 @@ func TestGateToken(t *testing.T) {
 `
 	checkCodes(t, serveTCP(t, h, nil), table)
 	if got := p.rejected["token"]; got != 7 {
-		t.Errorf("counted %d wrong tokens, want 7", got)
+		t.Errorf("got %d wrong tokens, want 7", got)
 	}
 	_, none := NewHandlers([]Route{{
 		Pattern: "/alarm",
@@ -416,8 +416,8 @@ func TestGateSize(t *testing.T) {
 	}
 }
 
-// TestGateSocket: over the Unix socket every route is served to our uid, under any
-// host name, but not to a browser that was forwarded by a proxy.
+// TestGateSocket tests that over the Unix socket every route is served to the observer's
+// user, under any host name, but not to a browser through a proxy.
 func TestGateSocket(t *testing.T) {
 	t.Parallel()
 	_, h, _ := newGate()
@@ -438,9 +438,9 @@ func TestGateSocket(t *testing.T) {
 403 GET /seat HTTP/1.1 | Host: sm | Sec-Fetch-Site: none`)
 }
 
-// TestGateForeign: a request with a host of another site, with headers that a browser
-// adds for another site, or of a type that a page can send without asking first,
-// reaches no handler, and no answer allows another origin to read it.
+// TestGateForeign tests that a request with a host of another site, with headers that a
+// browser adds for another site, or of a type that a page can send without a preflight
+// request, reaches no handler, and that no answer allows another origin to read it.
 func TestGateForeign(t *testing.T) {
 	t.Parallel()
 	p, _, h := newGate()
@@ -507,7 +507,7 @@ text/plain | JSON
 	}
 }
 
-// The headers of a browser that is, and that is not, on a page of the server.
+// Headers of a browser on a page of the server, and on another page.
 const (
 	ownHeaders = `Sec-Fetch-Mode: cors
 Sec-Fetch-Dest: empty

@@ -19,8 +19,8 @@ import (
 	"sm/observer/api"
 )
 
-// shortPath is a path for a socket in a directory that does not exist yet;
-// those of t.TempDir are too long for a socket on macOS.
+// shortPath returns a path for a socket in a directory that does not exist; those of
+// t.TempDir are too long for a socket on macOS.
 func shortPath(t *testing.T) string {
 	t.Helper()
 	dir, err := os.MkdirTemp("/tmp", "sm")
@@ -38,13 +38,13 @@ func noErrors(t testing.TB, errs ...error) {
 	}
 }
 
-// TestListenUnixLayouts has each thing that may be in the place of the socket. What
-// is there stays, unless it is a stale socket of ours.
+// TestListenUnixLayouts tests all kinds of files in the place of the socket. They stay,
+// except a stale socket of the same user.
 func TestListenUnixLayouts(t *testing.T) {
 	defer syscall.Umask(syscall.Umask(0))
 	for _, tc := range []struct {
-		socket string // stale, live or datagram; a file for any other
-		script string // then, in the parent of its directory
+		socket string // stale, live or datagram; anything else is a file
+		script string // run afterwards in the parent of its directory
 		want   string // in the error; "" if it works
 	}{
 		{"", "rmdir run", ""},
@@ -63,7 +63,7 @@ func TestListenUnixLayouts(t *testing.T) {
 	} {
 		t.Run(tc.socket+" "+tc.script, func(t *testing.T) {
 			if strings.Contains(tc.script, "chown") && os.Geteuid() != 0 {
-				t.Skip("only root can give a file away")
+				t.Skip("only root can change owners")
 			}
 			path := shortPath(t)
 			noErrors(t, os.Mkdir(filepath.Dir(path), 0o700))
@@ -96,13 +96,13 @@ func TestListenUnixLayouts(t *testing.T) {
 				t.Fatalf("error %v, want one of %s with %q", err, path, tc.want)
 			}
 			if after, _ := os.Lstat(path); before != nil && !os.SameFile(before, after) {
-				t.Error("the file that was there is gone")
+				t.Error("the existing file was removed")
 			}
 		})
 	}
 }
 
-// checkSocket expects a listener that works, is private, and goes when closed.
+// checkSocket checks that a listener works, is private, and is removed when closed.
 func checkSocket(t *testing.T, l net.Listener, err error, path string) {
 	t.Helper()
 	noErrors(t, err)
@@ -146,7 +146,8 @@ func TestListenUnixPath(t *testing.T) {
 	}
 }
 
-// TestListenUnixCloseKeepsOthers: a socket that took the place of ours is not ours.
+// TestListenUnixCloseKeepsOthers tests that closing keeps a socket that has replaced the
+// observer's.
 func TestListenUnixCloseKeepsOthers(t *testing.T) {
 	path := shortPath(t)
 	first, err := ListenUnix(t.Context(), path, new(Passed))
@@ -155,7 +156,7 @@ func TestListenUnixCloseKeepsOthers(t *testing.T) {
 	noErrors(t, err, first.Close())
 	checkSocket(t, second, nil, path)
 	if err := second.Close(); errors.Is(err, fs.ErrNotExist) {
-		t.Errorf("second close looked for the socket again: %v", err)
+		t.Errorf("second close: %v", err)
 	}
 }
 
@@ -209,7 +210,7 @@ func TestListenNoIPv6(t *testing.T) {
 	}
 }
 
-// TestServerSlow: a client that does not finish its request is cut off.
+// TestServerSlow tests that a client that does not finish its request is disconnected.
 func TestServerSlow(t *testing.T) {
 	t.Parallel()
 	p, _, h := newGate()
@@ -239,11 +240,12 @@ func TestServerSlow(t *testing.T) {
 		noErrors(t, c.Close())
 	}
 	if n := p.changes.Load(); n != 0 {
-		t.Errorf("%d changes by requests that never ended", n)
+		t.Errorf("got %d changes by incomplete requests, want 0", n)
 	}
 }
 
-// TestServerStream: a long poll outlives the deadlines of the server, others do not.
+// TestServerStream tests that a long poll outlives the deadlines of the server, and other
+// requests do not.
 func TestServerStream(t *testing.T) {
 	t.Parallel()
 	limit := 100 * time.Millisecond

@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-// handed is a listener as a service manager hands it on: by its descriptor.
+// handed returns a listener from a descriptor, as a service manager passes it.
 func handed(t *testing.T, network, address string) net.Listener {
 	t.Helper()
 	l, err := net.Listen(network, address)
@@ -28,19 +28,20 @@ func handed(t *testing.T, network, address string) net.Listener {
 	return l
 }
 
-// TestPassed: a passed socket is used and outlives its listener; others are closed and named.
+// TestPassed tests that a passed socket is used and outlives its listener, and that others
+// are closed and named.
 func TestPassed(t *testing.T) {
 	path := shortPath(t)
 	noErrors(t, os.MkdirAll(filepath.Dir(path), 0o700))
 	unix := handed(t, "unix", path)
 	tcp := handed(t, "tcp", "127.0.0.1:0")
-	stranger := handed(t, "tcp", "127.0.0.1:0")
+	unused := handed(t, "tcp", "127.0.0.1:0")
 	noErrors(t, os.Chmod(path, 0o600))
 	manager, err := unix.(*net.UnixListener).File() // the manager's own descriptor stays open
 	noErrors(t, err)
 	defer manager.Close()
 	address := tcp.Addr().String()
-	passed := &Passed{[]net.Listener{stranger, tcp, unix}}
+	passed := &Passed{[]net.Listener{unused, tcp, unix}}
 
 	var log bytes.Buffer
 	listeners, err := listenAt(t, passed, NewShares(nil), address, "127.0.0.1:0")
@@ -56,26 +57,25 @@ func TestPassed(t *testing.T) {
 			address,
 		)
 	}
-	if !strings.Contains(log.String(), stranger.Addr().String()) ||
+	if !strings.Contains(log.String(), unused.Addr().String()) ||
 		strings.Contains(log.String(), address) {
 		t.Errorf("log: %s", &log)
 	}
-	if c, err := net.Dial("tcp", stranger.Addr().String()); err == nil {
+	if c, err := net.Dial("tcp", unused.Addr().String()); err == nil {
 		c.Close()
-		t.Error("the address that nobody wants is still open")
+		t.Error("the unused address is still open")
 	}
 	for _, l := range append(listeners, l) {
 		noErrors(t, l.Close())
 	}
 	c, err := net.Dial("unix", path)
 	if err != nil {
-		t.Fatalf("the manager's socket is refused while nobody serves: %v", err)
+		t.Fatalf("the manager's socket refuses connections after the end: %v", err)
 	}
 	c.Close()
 }
 
-// TestPassedOpenToOthers: a socket that others may reach is refused, as one of
-// our own would not be made.
+// TestPassedOpenToOthers tests that a passed socket that other users can reach is refused.
 func TestPassedOpenToOthers(t *testing.T) {
 	path := shortPath(t)
 	noErrors(t, os.MkdirAll(filepath.Dir(path), 0o700))

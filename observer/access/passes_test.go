@@ -62,7 +62,7 @@ func TestTokens(t *testing.T) {
 		p.Issue(now)
 	}
 	if _, ok := p.Redeem(oldest, now); ok {
-		t.Errorf("more than %d tokens wait", maxTokens)
+		t.Errorf("more than %d tokens are kept", maxTokens)
 	}
 }
 
@@ -130,8 +130,8 @@ func TestPass(t *testing.T) {
 	}
 }
 
-// TestPassFolder: a browser sends the cookie to the observer, and to no server
-// that listens on another port of the same host.
+// TestPassFolder tests that a browser sends the cookie to the observer, and to no server on
+// another port of the same host.
 func TestPassFolder(t *testing.T) {
 	t.Parallel()
 	passes := newPasses(t, t.TempDir())
@@ -152,18 +152,18 @@ func TestPassFolder(t *testing.T) {
 		"http://127.0.0.1:8420" + cookie.Path + "events": 1,
 	} {
 		if got := len(jar.Cookies(parse(address))); got != want {
-			t.Errorf("%s is sent %d cookies, want %d", address, got, want)
+			t.Errorf("%s: got %d cookies, want %d", address, got, want)
 		}
 	}
 
 	others := newPasses(t, t.TempDir())
 	other, _ := others.Redeem(others.Issue(time.Now()), time.Now())
 	if len(cookie.Path) < 32 || other.Path == cookie.Path {
-		t.Errorf("the folder %q can be guessed", cookie.Path)
+		t.Errorf("folder %q can be guessed", cookie.Path)
 	}
 }
 
-// TestPassKey: a key that others could know, or that is none, is not used.
+// TestPassKey tests that a key that others may know, or that is invalid, is not used.
 func TestPassKey(t *testing.T) {
 	t.Parallel()
 	state := t.TempDir()
@@ -195,8 +195,8 @@ func TestPassKey(t *testing.T) {
 	}
 }
 
-// TestGatePass: where the uid of the peer is unknown, a pass opens the page and nothing
-// else. A known uid of another user is refused with it, too.
+// TestGatePass tests that if the peer's uid is unknown, a pass opens the page and nothing
+// else, and that another user is refused also with a pass.
 func TestGatePass(t *testing.T) {
 	t.Parallel()
 	passes := newPasses(t, t.TempDir())

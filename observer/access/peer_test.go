@@ -22,8 +22,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// tcpPair is a TCP connection of ours over network: the end that a server accepts,
-// and the client's.
+// tcpPair returns a TCP connection within this process over network: the server's end and the
+// client's.
 func tcpPair(
 	t *testing.T,
 	listen string,
@@ -55,7 +55,7 @@ func dialHost(host string) func(int) (net.Conn, error) {
 	}
 }
 
-// dialMapped connects an IPv6 socket to an IPv4 address; package net never does.
+// dialMapped connects an IPv6 socket to an IPv4 address, which package net never does.
 func dialMapped(port int) (net.Conn, error) {
 	fd, err := unix.Socket(unix.AF_INET6, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
 	if err != nil {
@@ -116,8 +116,8 @@ func needsPeers(t *testing.T) {
 	}
 }
 
-// TestPeerTCPGone: a peer that closed its socket is unknown. The kernel reports it as
-// one of root.
+// TestPeerTCPGone tests that a peer that has closed its socket is unknown. The kernel reports
+// it as root's.
 func TestPeerTCPGone(t *testing.T) {
 	for _, tc := range []struct {
 		name  string
@@ -135,7 +135,7 @@ func TestPeerTCPGone(t *testing.T) {
 		t.Run(tc.name, func(t *testing.T) {
 			server, client := tcpPair(t, "127.0.0.1:0", dialHost("127.0.0.1"))
 			noErrors(t, tc.leave(client.(*net.TCPConn)))
-			_, _ = io.ReadAll(server) // until the kernel has the end
+			_, _ = io.ReadAll(server) // until the connection has ended
 			needsPeers(t)
 			if _, known := tcpPeerUID(server); known != tc.want {
 				t.Errorf("known: %v, want %v", known, tc.want)
@@ -167,13 +167,13 @@ func TestPeerPortOwner(t *testing.T) {
 		}
 		noErrors(t, l.Close())
 		if uid, ok := portOwner(at); ok {
-			t.Errorf("%s: closed, but uid %d has it", listen, uid)
+			t.Errorf("%s: closed, but known as uid %d", listen, uid)
 		}
 	}
 }
 
-// childTargets is the variable with the requests of the test binary when it is run
-// again as another user.
+// childTargets is the variable with the requests of the test binary when it runs again as
+// another user.
 const childTargets = "SM_TEST_PEER_TARGETS"
 
 // TestPeerOfAnotherUser sends requests from a process of another uid.
@@ -226,7 +226,7 @@ func TestPeerOfAnotherUser(t *testing.T) {
 	); diff != "" {
 		t.Errorf("configured user (-want +got):\n%s", diff)
 	}
-	// With the file modes out of the way the credentials still keep others out.
+	// Even with open file modes, credentials refuse other users.
 	noErrors(
 		t,
 		os.Chmod(path, 0o666),
@@ -238,14 +238,13 @@ func TestPeerOfAnotherUser(t *testing.T) {
 	}
 }
 
-// runAs runs this test as uid and returns the answer of each target.
+// runAs runs this test as uid and returns the answers of the targets.
 func runAs(t *testing.T, uid uint32, targets []string) []string {
 	t.Helper()
 	self, err := os.Open("/proc/self/exe")
 	noErrors(t, err)
 	defer self.Close()
-	// The binary is in a directory that others cannot enter; through an open
-	// descriptor they need not.
+	// The binary is in a directory that others cannot enter; an open descriptor works.
 	cmd := exec.CommandContext(
 		t.Context(),
 		"/proc/self/fd/3",

@@ -10,8 +10,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// TestRefusalPage: a person reads what was refused, or what was not found, and
-// what to do. What the address holds is text, and the policy admits the style.
+// TestRefusalPage tests that a refused or missing page shows the reason and the remedy. Text
+// of the address is escaped, and the policy allows the style.
 func TestRefusalPage(t *testing.T) {
 	t.Parallel()
 	heading := regexp.MustCompile(`(?s)<title>sm: (.*?)</title>.<style>(.*?)</style>.*<h1>(.*?)</h1><p>(.*?)</p><p>(.*?)</p>`)
@@ -38,10 +38,10 @@ func TestRefusalPage(t *testing.T) {
 			t.Errorf("%s (-want +got):\n%s", tt.path, diff)
 		}
 		if !strings.Contains(found[5], tt.advice) {
-			t.Errorf("%s: the advice is %q, want %q", tt.path, found[5], tt.advice)
+			t.Errorf("%s: got advice %q, want %q", tt.path, found[5], tt.advice)
 		}
 		if policy := w.Header().Get("Content-Security-Policy"); !strings.Contains(policy, HashOf(found[2])) {
-			t.Errorf("%s: %s does not admit the style", tt.path, policy)
+			t.Errorf("%s: %s does not allow the style", tt.path, policy)
 		}
 	}
 }

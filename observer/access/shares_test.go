@@ -27,18 +27,18 @@ func shareOf(name string) shareKey {
 	return shareKey{known: true, uid: uint32(uid)}
 }
 
-// TestSharesAdmit: every connection gets in, and the oldest of a full share is closed.
-// A line has the shares of new connections, where -N closes the Nth, and the numbers of
-// those that are closed for others.
+// TestSharesAdmit tests that every connection is accepted, and the oldest of a full share is
+// closed. A line has the shares of new connections, where -N closes the Nth, and the numbers
+// of those that are closed for others.
 func TestSharesAdmit(t *testing.T) {
 	t.Parallel()
 	for line := range strings.Lines(`1 1 1 2 2 2 3 3 4 ?, - # room for all
 1 1 1 1 1, 1 2 # our own beyond its share
-3 3 3 3, 1 2 # a stranger beyond his share
+3 3 3 3, 1 2 # another user beyond their share
 ? ? ?, 1 # the unknown beyond theirs
 10.0.0.1 10.0.0.2 10.0.0.1 10.0.0.1, 1 # another machine beyond its share
-3 3 4 4 1 2 1 2 1 2, - # ours connect in spite of strangers
-1 2 3 3 3 3 4 4 4 4 ? ? ?, 3 4 5 7 8 9 11 # strangers take nothing of ours
+3 3 4 4 1 2 1 2 1 2, - # the observer's user connects in spite of others
+1 2 3 3 3 3 4 4 4 4 ? ? ?, 3 4 5 7 8 9 11 # other users do not take the share of the observer's
 3 4 5 6 7 8 9, 1 2 3 # many users
 3 4 4 5 6, 2 # the largest gives way
 3 3 -1 3 -2 -3 3 3, - # those that end leave room
@@ -74,12 +74,12 @@ func TestSharesAdmit(t *testing.T) {
 			t.Errorf("%s dropped %q, want %q", name, got, want)
 		}
 		if len(s.open) != 0 {
-			t.Errorf("%s after all have ended: %d are open", name, len(s.open))
+			t.Errorf("%s: got %d open at the end, want 0", name, len(s.open))
 		}
 	}
 }
 
-// TestSharesRate: a user who connects too often is turned away, and no other is.
+// TestSharesRate tests that a user who connects too often is rejected, and no other user is.
 func TestSharesRate(t *testing.T) {
 	t.Parallel()
 	s := NewShares(nil)
@@ -104,7 +104,7 @@ func TestSharesRate(t *testing.T) {
 		{"8", 0, 1, 1},
 		{"?", 0, 1000, strangerBurst},
 		{"10.0.0.1", 0, 1000, strangerBurst},
-		{"1", 0, 1000, 1000}, // ours
+		{"1", 0, 1000, 1000}, // the observer's user
 		{"7", time.Second, 1000, strangerRate},
 		{"7", time.Hour, 1000, strangerBurst},
 	} {
@@ -128,15 +128,16 @@ func TestSharesRate(t *testing.T) {
 		t.Errorf("%d of 1000 uids admitted, %d rates kept", admitted, len(s.rates))
 	}
 	if connect("1", 2*time.Hour, 1) != 1 || connect("99999", 3*time.Hour, 1) != 1 {
-		t.Error("many uids keep out others")
+		t.Error("many uids block another one")
 	}
 	s.blind = true
 	if got := connect("?", 4*time.Hour, 1000); got != 1000 {
-		t.Errorf("where all are unknown %d of 1000 are admitted", got)
+		t.Errorf("unknown uids: %d of 1000 admitted", got)
 	}
 }
 
-// TestSharesKeepAlive: a stranger's connection ends with its answer; ours does not.
+// TestSharesKeepAlive tests that another user's connection ends after its answer, and one of
+// the observer's user does not.
 func TestSharesKeepAlive(t *testing.T) {
 	t.Parallel()
 	_, _, h := newGate()
@@ -150,10 +151,10 @@ func TestSharesKeepAlive(t *testing.T) {
 				t,
 				l.Addr(),
 			).send("GET " + path + " HTTP/1.1 | Host: HOST")
-			known := runtime.GOOS == "linux" // elsewhere we are strangers to ourselves
+			known := runtime.GOOS == "linux" // on other systems users are unknown
 			if resp.StatusCode != code || resp.Close != (trusted == nil || !known) {
 				t.Errorf(
-					"%s for a stranger %v: %d, closed %v",
+					"%s for another user %v: %d, closed %v",
 					path,
 					trusted == nil,
 					resp.StatusCode,
@@ -164,13 +165,13 @@ func TestSharesKeepAlive(t *testing.T) {
 	}
 }
 
-// TestSharesListener: a connection that is closed for another is reset.
+// TestSharesListener tests that a connection that is closed for another one is reset.
 func TestSharesListener(t *testing.T) {
 	t.Parallel()
 	inner, err := net.Listen("tcp", "127.0.0.1:0")
 	noErrors(t, err)
 	s := NewShares(nil)
-	s.trusted = nil // so that we are strangers
+	s.trusted = nil // so that this user is not trusted
 	s.each = 1
 	s.unknown = 1
 	l := s.Listener(inner)
@@ -185,17 +186,17 @@ func TestSharesListener(t *testing.T) {
 	near1, far1 := dial()
 	near2, far2 := dial()
 	if _, err := near1.Read(make([]byte, 1)); err == nil || err == io.EOF {
-		t.Errorf("the older one can be read from: %v", err)
+		t.Errorf("read from the older one: %v", err)
 	}
 	if _, err := far1.Read(make([]byte, 1)); err == nil || err == io.EOF {
-		t.Errorf("its peer is not reset: %v", err)
+		t.Errorf("peer: got %v, want a reset", err)
 	}
 	_, err = io.WriteString(near2, "x")
 	noErrors(t, err)
 	_, err = io.ReadFull(far2, make([]byte, 1))
-	_ = near1.Close() // as net/http does when it meets the end
+	_ = near1.Close() // as net/http does at the end of the connection
 	noErrors(t, err, near2.Close(), far1.Close(), far2.Close())
 	if len(s.open) != 0 {
-		t.Errorf("shares after all have ended: %v", s.open)
+		t.Errorf("shares at the end: %v", s.open)
 	}
 }

@@ -24,27 +24,27 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// since is when the alerts of these tests began to fire.
+// since is the start of the alerts of these tests.
 var since = time.Date(2026, 5, 1, 12, 0, 0, 0, time.UTC)
 
-// alertOf is one as Alertmanager has it, with what is to be other.
+// alertOf returns an alert as Alertmanager has it, with changes.
 func alertOf(fingerprint, session, kind string, changes ...string) string {
 	text := fmt.Sprintf(`{"fingerprint":%q,"labels":{"alertname":"X","host":"one","session":%q,"kind":%q},"annotations":{},"receivers":[{"name":"people"}],`+
 		`"startsAt":"2026-05-01T12:00:00.000Z","endsAt":"2026-05-01T13:00:00.000Z","status":{"state":"active","silencedBy":[],"inhibitedBy":[],"mutedBy":[]}}`, fingerprint, session, kind)
 	return strings.NewReplacer(changes...).Replace(text)
 }
 
-// cluster are Alertmanagers, what each answers, and a policy that notes what it is given.
+// cluster has Alertmanagers, their answers, and a policy that records its input.
 type cluster struct {
 	t       *testing.T
-	answers []atomic.Value // of each server; "" for one that is ill
+	answers []atomic.Value // of each server; "" for one that fails
 	asked   atomic.Value   // the newest query
 	log     bytes.Buffer
 	poller  *Poller
 	round   *round
 	given   []string
 	unknown map[string]bool // sessions
-	broken  error           // what the policy answers
+	broken  error           // the policy's error
 	counted map[bool]int
 }
 
@@ -99,7 +99,7 @@ func (c *cluster) take(_ context.Context, list []Firing) (unknown []Firing, err 
 	return unknown, nil
 }
 
-// asks makes one round, and compares what the policy is given.
+// asks runs one round and compares the input of the policy.
 func (c *cluster) asks(what string, want ...string) {
 	c.t.Helper()
 	c.given = nil
@@ -113,19 +113,19 @@ func (c *cluster) answer(server int, alerts ...string) {
 	c.answers[server].Store("[" + strings.Join(alerts, ",") + "]")
 }
 
-// TestPoll: an alert that two servers have comes once, for as long as it fires,
-// whatever becomes of one of them.
+// TestPoll tests that an alert of two servers arrives once, for as long as it fires, even if
+// one of them fails.
 func TestPoll(t *testing.T) {
 	t.Parallel()
 	c := newCluster(t, 2)
 	c.asks("nothing fires")
 	if want := `/am/api/v2/alerts host="one" session!="" kind!="" falsefalse`; c.asked.Load() != want {
-		t.Errorf("asked for %q, want %q", c.asked.Load(), want)
+		t.Errorf("got query %q, want %q", c.asked.Load(), want)
 	}
 	c.answer(0, alertOf("f1", "web", "critical"))
 	c.asks("it fires", "web critical 0s")
 	c.answer(1, alertOf("f1", "web", "critical"))
-	c.asks("the other hears of it, too")
+	c.asks("the other server has it, too")
 	c.answers[0].Store("")
 	c.asks("the first is gone")
 	c.answer(1, alertOf("f1", "web", "critical"), alertOf("f2", "api", "storm"))
@@ -157,9 +157,8 @@ func TestPoll(t *testing.T) {
 	}
 }
 
-// TestPollKeepsQuiet: silenced and inhibited alerts, and those of another host
-// or without a session, are ignored, even from a server that ignores the
-// filters.
+// TestPollKeepsQuiet tests that silenced and inhibited alerts, and those of another host or
+// without a session, are ignored, even from a server that ignores the filters.
 func TestPollKeepsQuiet(t *testing.T) {
 	t.Parallel()
 	for name, changes := range map[string][]string{
@@ -189,8 +188,8 @@ func TestPollKeepsQuiet(t *testing.T) {
 	}
 }
 
-// TestPollAgain: what the policy could not take is brought again, and the log
-// has who is not known once.
+// TestPollAgain tests that alerts that the policy could not take are repeated, and that the
+// log names an unknown session once.
 func TestPollAgain(t *testing.T) {
 	t.Parallel()
 	c := newCluster(t, 1)
@@ -220,7 +219,8 @@ func TestPollAgain(t *testing.T) {
 	c.asks("once")
 }
 
-// TestPollNonsense: what is no list of alerts is a failure, and no end of any alert.
+// TestPollNonsense tests that an answer that is no list of alerts is a failure and ends no
+// alert.
 func TestPollNonsense(t *testing.T) {
 	t.Parallel()
 	c := newCluster(t, 1)
@@ -236,11 +236,11 @@ func TestPollNonsense(t *testing.T) {
 		t.Errorf("%v", c.counted)
 	}
 	if strings.Contains(c.log.String(), `\n`) {
-		t.Errorf("the log has a broken line:\n%s", &c.log)
+		t.Errorf("the log contains the answer:\n%s", &c.log)
 	}
 }
 
-// TestFailing: each server that gives no alerts is named, without its password.
+// TestFailing tests that each failing server is named, without its password.
 func TestFailing(t *testing.T) {
 	t.Parallel()
 	web := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -271,8 +271,8 @@ func TestFailing(t *testing.T) {
 	}
 }
 
-// TestRun asks as soon as it is configured, goes on, takes other options while
-// it runs, and ends.
+// TestRun tests that polling starts with the configuration, takes other options while it
+// runs, and ends.
 func TestRun(t *testing.T) {
 	t.Parallel()
 	asked := make(chan string, 100)
@@ -340,7 +340,7 @@ func TestRun(t *testing.T) {
 		}
 	}
 	if _, err := p.Prepare(Options{URLs: []string{"http://127.0.0.1:1"}}); err == nil {
-		t.Error("nonsense is taken")
+		t.Error("invalid options were accepted")
 	}
 	cancel()
 	<-ended
@@ -351,11 +351,11 @@ func TestRun(t *testing.T) {
 		Fingerprint: "f1",
 	}
 	if got := <-given; got != want || len(given) > 0 {
-		t.Errorf("given %+v and %d more, want %+v alone", got, len(given), want)
+		t.Errorf("got %+v and %d more, want only %+v", got, len(given), want)
 	}
 }
 
-// TestCheck: each error contains the remedy.
+// TestCheck tests that each error contains the remedy.
 func TestCheck(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {

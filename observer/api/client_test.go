@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// TestAskFails tests that an error says who was asked, except where its text does.
+// TestAskFails tests that an error names the observer, unless its text does already.
 func TestAskFails(t *testing.T) {
 	dir := t.TempDir()
 	_, err := NewClient([]string{filepath.Join(dir, "none")}).Handoffs(t.Context())

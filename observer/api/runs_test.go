@@ -45,8 +45,8 @@ func TestRunQueryRoundTrip(t *testing.T) {
 	}
 }
 
-// TestOlderRun tests that an agent that began before an update can still be restarted:
-// its query is that of all versions.
+// TestOlderRun tests that an agent started before an update can still be restarted: its query
+// is that of all versions.
 func TestOlderRun(t *testing.T) {
 	run := Run{
 		Client:       4711,

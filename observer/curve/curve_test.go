@@ -39,8 +39,8 @@ func boundary(at, id, trigger string, pre int) string {
 
 func at(seconds int) time.Time { return time.Unix(1_772_452_800+int64(seconds), 0) }
 
-// written is a history in few words: seconds:tokens, | before the first of a cycle, and
-// marks in brackets.
+// written describes a history in short form: seconds:tokens, | before the first of a cycle,
+// and marks in brackets.
 func written(h *Curve) string {
 	var parts []string
 	v := h.Shown()
@@ -154,8 +154,8 @@ func TestHistory(t *testing.T) {
 	}
 }
 
-// TestHistoryIsBounded: however long it goes on, little is remembered, in the order of
-// time; the ends of cycles and the newest reading are among it.
+// TestHistoryIsBounded tests that memory is limited for any length, and that points are in
+// order of time and include the ends of cycles and the newest reading.
 func TestHistoryIsBounded(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
 	h := &Curve{}
@@ -202,15 +202,15 @@ func TestHistoryIsBounded(t *testing.T) {
 	}
 	for _, end := range ends[len(ends)-20:] {
 		if !kept[end] {
-			t.Errorf("the end of a cycle at %d tokens is forgotten", end.Tokens)
+			t.Errorf("the end of a cycle at %d tokens is dropped", end.Tokens)
 		}
 	}
 }
 
-// TestHistoryKeepsItsShape: what is thinned lies close to what it was.
+// TestHistoryKeepsItsShape tests that a thinned curve is close to the original one.
 func TestHistoryKeepsItsShape(t *testing.T) {
 	h := &Curve{}
-	// A slope with steps, and noise that is too much to remember.
+	// A slope with steps, and too much noise to store.
 	curve := func(i int) int64 { return 20_000 + 70*int64(i) + int64(i%200/100)*9_000 + int64(i*7919%1000) }
 	for i := range 2_000 {
 		h.Read(at(i), curve(i))
@@ -236,7 +236,7 @@ func TestHistoryKeepsItsShape(t *testing.T) {
 	}
 }
 
-// TestMarksOfAllCycles: notices are forgotten before the beginnings of cycles.
+// TestMarksOfAllCycles tests that notices are dropped before the starts of cycles.
 func TestMarksOfAllCycles(t *testing.T) {
 	h := &Curve{}
 	for i := range maxMarks {
@@ -253,7 +253,7 @@ func TestMarksOfAllCycles(t *testing.T) {
 	}
 }
 
-// TestReadEnd: the end of a transcript yields the curve before the start.
+// TestReadEnd tests that the end of a transcript yields the curve before the start.
 func TestReadEnd(t *testing.T) {
 	dir := t.TempDir()
 	stampAt := func(s int) string { return stamp(at(s)) }
@@ -345,10 +345,10 @@ func TestReadEnd(t *testing.T) {
 	}
 }
 
-// wide is a line of so many bytes that says the same.
+// wide pads a line to n bytes without a change of meaning.
 func wide(line string, n int) string { return line + strings.Repeat(" ", n-len(line)) }
 
-// TestReadEndInBoundedMemory: how much is read is no measure of the memory that it takes.
+// TestReadEndInBoundedMemory tests that memory does not grow with the amount read.
 func TestReadEndInBoundedMemory(t *testing.T) {
 	path := filepath.Join(t.TempDir(), session+".jsonl")
 	line := wide(reply(stamp(at(0)), "m1", 50_000, 1), 4095) + "\n"

@@ -20,10 +20,10 @@ import (
 	"sm/transcript/wording"
 )
 
-// seen is when the demo of these tests begins.
+// seen is the start of the demo in these tests.
 var seen = time.Date(2026, 5, 1, 12, 0, 0, 0, time.UTC)
 
-// scriptUntil is what happens in a demo until a time after its beginning.
+// scriptUntil returns the events of a demo until a time after its start.
 func scriptUntil(d time.Duration) (events []event) {
 	f := newScript(Seed, seen)
 	for f.peek().Before(seen.Add(d)) {
@@ -32,9 +32,9 @@ func scriptUntil(d time.Duration) (events []event) {
 	return events
 }
 
-// TestScript: the script is the same each time, runs in order and is never still for long. In
-// the first minute an agent compacts and another hands over, and all the time one waits for a
-// person. In an hour none compacts in a storm.
+// TestScript tests that the script is the same each time, in order and without long pauses.
+// In the first minute an agent compacts and another hands over, and there is always one that
+// waits for a person. In an hour none compacts in a storm.
 func TestScript(t *testing.T) {
 	t.Parallel()
 	events := scriptUntil(time.Hour)
@@ -136,7 +136,7 @@ func found(t *testing.T, dirs ...string) map[string]*transcript.Session {
 	return sessions
 }
 
-// recorder receives hooks and answers each that takes an answer.
+// recorder receives hooks and answers each that expects an answer.
 type recorder struct {
 	events []string
 	bills  map[string]float64 // by session
@@ -182,8 +182,8 @@ func (h *recorder) NextInstruction(
 	return api.Instruction{Rotation: "ro-1", Prompt: wording.Resume("/handoff.md")}, nil
 }
 
-// TestTranscripts: a demo's transcripts hold what the script says has happened,
-// and no line that cannot be read.
+// TestTranscripts tests that a demo's transcripts contain the events of the script, and no
+// unreadable line.
 func TestTranscripts(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

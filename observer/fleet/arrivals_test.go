@@ -8,8 +8,8 @@ import (
 	"sm/transcript"
 )
 
-// TestCatchUp guards that after a restart origins come before copies: the first
-// to come owns what both hold.
+// TestCatchUp tests that after a restart originals are applied before copies: the first owns
+// what both contain.
 func TestCatchUp(t *testing.T) {
 	change := func(path string, f func(*transcript.Change)) transcript.Change {
 		c := transcript.Change{Whole: true, Cursor: transcript.Cursor{Path: path}}
@@ -57,7 +57,7 @@ func TestCatchUp(t *testing.T) {
 				Gone:   true,
 			}
 		}),
-		change("origin", grown), // it goes on
+		change("origin", grown), // it continues
 		change("moved copy", func(c *transcript.Change) {
 			c.Whole = false
 			c.From = "copy"

@@ -10,9 +10,9 @@ import (
 	"sm/transcript/clients/clientstest"
 )
 
-// TestAtWorkMost: of very many sessions with fresh transcripts the newest count as at work,
-// and so does each session that a hook or the client's registry has named. At a first start the
-// policy gets these, and sessions whose context is not small.
+// TestAtWorkMost tests that of very many sessions with fresh transcripts the newest count as
+// at work, and so does each session that a hook or the client's registry has named. At a
+// first start the policy gets these, and sessions whose context is not small.
 func TestAtWorkMost(t *testing.T) {
 	f := New(Options{
 		Clients:    clientstest.Table(),
@@ -29,17 +29,17 @@ func TestAtWorkMost(t *testing.T) {
 		}
 		f.Apply(ofSession(n, reply(at(n), "m"+uuid(n), tokens, 10)).whole())
 	}
-	told := map[string]bool{}
+	reported := map[string]bool{}
 	for _, ev := range f.Settle(created).Events {
-		told[ev.Agent] = told[ev.Agent] || ev.Kind == alerts.EventReading
+		reported[ev.Agent] = reported[ev.Agent] || ev.Kind == alerts.EventReading
 	}
-	if len(told) != maxUnconfirmed+1 || !told[uuid(high)] ||
-		!told[uuid(many-1)] ||
-		told[uuid(hooked)] {
+	if len(reported) != maxUnconfirmed+1 || !reported[uuid(high)] ||
+		!reported[uuid(many-1)] ||
+		reported[uuid(hooked)] {
 		t.Errorf(
-			"the policy heard of %d; of the high one: %t",
-			len(told),
-			told[uuid(high)],
+			"the policy got %d agents; the high one: %t",
+			len(reported),
+			reported[uuid(high)],
 		)
 	}
 	f.Hook(&hook.Payload{

@@ -11,7 +11,7 @@ import (
 	"sm/transcript/clients/clientstest"
 )
 
-// client is process pid in the session uuid(n).
+// client returns process pid in the session uuid(n).
 func client(pid, n int) Client {
 	return Client{
 		PID:       pid,
@@ -51,7 +51,7 @@ func TestClients(t *testing.T) {
 	diff(t, "agents", map[string]string{
 		uuid(0): uuid(1), uuid(1): uuid(1), uuid(2): uuid(2), // 7 went from 1 to 2 to 0
 		uuid(3): uuid(3), uuid(4): uuid(4), // another process of the same pid
-		uuid(5): uuid(5), uuid(6): uuid(6), // a process that does not say when it began
+		uuid(5): uuid(5), uuid(6): uuid(6), // a process without a start time
 	}, agents(f))
 	if v, _ := f.View(labelled(1), created); v.Client != client(7, 0) {
 		t.Errorf("client: %+v", v.Client)
@@ -61,8 +61,8 @@ func TestClients(t *testing.T) {
 	}
 }
 
-// Two processes in one session: the one that said so last holds it, and that does
-// not change with every look.
+// TestClientsShare tests that of two processes in one session the one that reported last
+// holds it, and that this does not change with every look.
 func TestClientsShare(t *testing.T) {
 	f := settled(
 		ofSession(1, prompt(before(1), "p1")),
@@ -77,10 +77,10 @@ func TestClientsShare(t *testing.T) {
 	f.Stored(d)
 	f.Clients([]Client{client(7, 1), second})
 	if d, ok := f.Take(); ok {
-		t.Errorf("nothing new, but %+v", d)
+		t.Errorf("got %+v, want nothing", d)
 	}
 	if v, _ := f.View(uuid(1), created); v.Client.PID != 8 {
-		t.Error("held by", v.Client.PID)
+		t.Errorf("got process %d", v.Client.PID)
 	}
 	f.Clients([]Client{client(7, 2), client(8, 3)})
 	diff(
@@ -133,7 +133,7 @@ func TestView(t *testing.T) {
 		{"shown-id", "/p/x/full.jsonl", nil},
 		{"/p/y/full.jsonl", "/p/y/full.jsonl", nil},
 		{"", "", ErrUnknown},
-		{"nobody-knows", "", ErrUnknown},
+		{"unknown-id", "", ErrUnknown},
 	} {
 		v, err := f.View(want.id, created)
 		if v.Path != want.path || !errors.Is(err, want.err) {
@@ -152,7 +152,7 @@ func TestTake(t *testing.T) {
 	)
 	f.Apply(p.whole())
 	if _, ok := f.Take(); ok || f.Settled() || len(f.Views(created)) != 0 {
-		t.Error("something to show or to store before the history is complete")
+		t.Error("got an update before the history is complete")
 	}
 	f.Settle(created)
 	d, ok := f.Take()
@@ -183,7 +183,7 @@ func TestTake(t *testing.T) {
 	}
 	f.Apply(p.whole())
 	if n := f.Counters().Tokens.Output; n != 10 || len(f.messages) != 0 {
-		t.Errorf("what is on disk is known: counted %d", n)
+		t.Errorf("messages on disk counted again: %d", n)
 	}
 	f.Apply(p.gone())
 	if d, _ := f.Take(); len(d.Gone) != 1 || d.Gone[0] != p.path || len(d.Files) != 0 {
@@ -191,8 +191,8 @@ func TestTake(t *testing.T) {
 	}
 }
 
-// TestAgentLost: where what was stored of an agent is damaged, its session is an agent of its
-// own, in events as in views.
+// TestAgentLost tests that if the stored record of an agent is damaged, its session is a
+// separate agent, in events as in views.
 func TestAgentLost(t *testing.T) {
 	f := New(Options{Clients: clientstest.Table()}, Stored{
 		Created: created,
@@ -209,7 +209,8 @@ func TestAgentLost(t *testing.T) {
 	}
 }
 
-// Seats are stored when they are given, and again when more is known of them.
+// TestTakeRecords tests that seats are stored when they are assigned, and again when more is
+// known of them.
 func TestTakeRecords(t *testing.T) {
 	f := settled()
 	records := func() map[string]string {

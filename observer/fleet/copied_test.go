@@ -7,9 +7,9 @@ import (
 	"sm/transcript"
 )
 
-// TestCopyIsNotAtWork: a copied transcript has a new file and old records, and
-// is not at work. One that grows while it is watched is, with any clock of its
-// client; one without times goes by its file.
+// TestCopyIsNotAtWork tests that a copied transcript, which has a new file and old records,
+// is not at work. One that grows while it is watched is, with any clock of its client; one
+// without times counts by its file.
 func TestCopyIsNotAtWork(t *testing.T) {
 	t.Parallel()
 	const year = 365 * 24 * 60

@@ -17,7 +17,7 @@ const (
 	unknown = int(transcript.Unknown)
 )
 
-// labelled is the label of uuid(n).
+// labelled returns the label of uuid(n).
 func labelled(n int) string { return uuid(n)[:8] }
 
 func TestSubagentAlone(t *testing.T) {

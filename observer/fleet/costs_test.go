@@ -26,8 +26,8 @@ func paid(at float64, n int, usd float64, o hook.Origin) step {
 	}
 }
 
-// TestCostNeverTwice: whatever clients do, and in whatever order their reports
-// come, the counter never falls, and never counts more than was spent.
+// TestCostNeverTwice tests that the counter never falls and never counts more than was spent,
+// whatever clients do and in whatever order their reports arrive.
 func TestCostNeverTwice(t *testing.T) {
 	t.Parallel()
 	for seed := range uint64(400) {
@@ -44,12 +44,12 @@ func TestCostNeverTwice(t *testing.T) {
 		pid := 0
 		at := 0.0
 		sessions := 0
-		saved := map[int]float64{} // what a client has left behind of its session
+		saved := map[int]float64{} // the total of a session whose client has ended
 		var clients []*client
 		begin := func(session int, total float64, source string) {
 			pid++
 			c := &client{from("a"+strconv.Itoa(r.IntN(3)), pid), session, total, nil}
-			clients = slices.DeleteFunc(clients, func(old *client) bool { // those that have the session or the pane have ended
+			clients = slices.DeleteFunc(clients, func(old *client) bool { // clients in the session or the pane have ended
 				ended := old.session == session || old.o.Agent == c.o.Agent
 				s.dead[old.o.PID] = s.dead[old.o.PID] || ended
 				return ended
@@ -72,7 +72,7 @@ func TestCostNeverTwice(t *testing.T) {
 			switch r.IntN(10) {
 			case 0:
 				restarts(s)
-			case 1: // it ends, and somebody resumes the session: with the total that it left, with an old one, or from 0
+			case 1: // it ends, and the session is resumed: with its total, an old one, or 0
 				if r.IntN(2) == 0 {
 					saved[c.session] = c.total
 				}
@@ -81,7 +81,7 @@ func TestCostNeverTwice(t *testing.T) {
 					[...]float64{0, saved[c.session], c.total}[r.IntN(3)],
 					"resume",
 				)
-			case 2: // it clears, and goes on with its total or begins anew
+			case 2: // it clears, and continues with its total or from 0
 				sessions++
 				if c.session = sessions; r.IntN(2) == 0 {
 					c.total = 0
@@ -89,7 +89,7 @@ func TestCostNeverTwice(t *testing.T) {
 				s.play(starts(at, c.session, "clear", c.o))
 			case 3:
 				if c.late != nil {
-					s.play(c.late) // comes late, or twice
+					s.play(c.late) // arrives late, or twice
 				}
 				continue
 			default:
@@ -107,7 +107,7 @@ func TestCostNeverTwice(t *testing.T) {
 			}
 			got := s.f.Counters().Cost.USD
 			if got < last {
-				t.Fatalf("seed %d: it fell from %v to %v", seed, last, got)
+				t.Fatalf("seed %d: the counter fell from %v to %v", seed, last, got)
 			}
 			if last = got; got > spent+1e-9 {
 				t.Fatalf("seed %d: %v counted, %v spent", seed, got, spent)
@@ -165,7 +165,7 @@ func TestTodayEndsAtMidnight(t *testing.T) {
 	after := before.Ends.Time().Sub(created).Seconds()
 	s.play(paid(after, 1, 1, one))
 	if got := s.f.Counters(); got.Today.Cost.Known || !got.Cost.Known {
-		t.Errorf("of nothing but old cost: %+v", got)
+		t.Errorf("with only old cost: %+v", got)
 	}
 	s.play(paid(after+1, 1, 1.5, one))
 	if got := s.f.Counters(); got.Today.Cost.USD != 0.5 || got.Cost.USD != 1.5 ||
@@ -174,15 +174,15 @@ func TestTodayEndsAtMidnight(t *testing.T) {
 	}
 }
 
-// TestTodayHasItsHistory: what was used since midnight counts once, whether it
-// was found at the first start, later, or was seen being appended; the counters
-// begin with the state directory all the same.
+// TestTodayHasItsHistory tests that usage since midnight counts once, whether it was found at
+// the first start, later, or while it was appended; the counters start with the state
+// directory.
 func TestTodayHasItsHistory(t *testing.T) {
 	t.Parallel()
 	midnight := created.Truncate(24 * time.Hour)
 	at := func(d time.Duration) string { return midnight.Add(d).Format("2006-01-02T15:04:05.000Z") }
 	if created.Sub(midnight) < 2*time.Hour {
-		t.Fatal("the state is made too early in the day to tell")
+		t.Fatal("the state is created too early in the day for this test")
 	}
 	past := []string{
 		reply(at(-time.Minute), "m1", 1_000, 1),
@@ -222,8 +222,8 @@ func TestTodayHasItsHistory(t *testing.T) {
 	}
 }
 
-// TestEstimatedCost: tokens are priced by the longest name that fits their file's model, until
-// the client reports what they cost. Those of earlier days count for the session alone.
+// TestEstimatedCost tests that tokens are priced by the longest name that fits the model,
+// until the client reports its cost. Those of earlier days count only for the session.
 func TestEstimatedCost(t *testing.T) {
 	t.Parallel()
 	s := newScenario(t)
@@ -258,8 +258,8 @@ func TestEstimatedCost(t *testing.T) {
 	}
 }
 
-// TestIdleCompactionForeseen: the status line and the client's settings show when an
-// idle session compacts.
+// TestIdleCompactionForeseen tests that the status line and the client's settings show when
+// an idle session compacts.
 func TestIdleCompactionForeseen(t *testing.T) {
 	t.Parallel()
 	at := func(v *View) string {

@@ -6,7 +6,7 @@ import (
 	"sm/transcript"
 )
 
-// counted is what Counters says, of histograms only how often they observed.
+// counted has the values of Counters; of histograms only the number of observations.
 type counted struct {
 	Compactions        [4]uint64
 	Output             uint64
@@ -32,8 +32,8 @@ func countedOf(f *Fleet) counted {
 	}
 }
 
-// TestCounters goes through the ways in which a record is met, before and after
-// Settle, and says which of them count.
+// TestCounters tests which records count, for all ways in which they are found, before and
+// after Settle.
 func TestCounters(t *testing.T) {
 	lines := func(when func(int) string) []string {
 		return []string{
@@ -57,8 +57,8 @@ func TestCounters(t *testing.T) {
 	for _, c := range []struct {
 		name   string
 		lines  []string
-		whole  bool // found whole; else found empty, and then it grows
-		before bool // Settle comes after it
+		whole  bool // found complete; otherwise found empty, and it grows
+		before bool // Settle is called after it
 		want   counted
 	}{
 		{"history", lines(before), true, true, none},
@@ -100,7 +100,8 @@ func TestCounters(t *testing.T) {
 	}
 }
 
-// A file that shrinks and is read again is counted as read, and never negatively.
+// TestLinesRead tests that a file that shrinks and is read again counts as read, and never
+// negatively.
 func TestLinesRead(t *testing.T) {
 	f := settled()
 	p := ofSession(1, prompt(after(1), "p1"), prompt(after(2), "p2"), "{")

@@ -10,7 +10,7 @@ import (
 	"sm/transcript/claude/hook"
 )
 
-// said is the output of an engine for all events of a scenario, in order.
+// said returns the output of an engine for all events of a scenario, in order.
 func (s *scenario) said() (list []string) {
 	s.t.Helper()
 	e, err := alerts.New(alerts.Defaults())
@@ -25,9 +25,9 @@ func (s *scenario) said() (list []string) {
 	return list
 }
 
-// TestNoFalseWarningsRandom: agents below the warning get no notice, with any nonsense in
-// status lines about other sessions, sums and old figures; an agent that has crossed it
-// gets one, and one more after /clear.
+// TestNoFalseWarningsRandom tests that agents below the warning get no notice, for any status
+// lines about other sessions, sums and old figures, and that an agent that has crossed it
+// gets one, and another after /clear.
 func TestNoFalseWarningsRandom(t *testing.T) {
 	for seed := range uint64(200) {
 		rng := rand.New(rand.NewPCG(seed, 5))
@@ -64,7 +64,7 @@ func noise(rng *rand.Rand, s *scenario, from float64, n, peak int, em hook.Origi
 	stale := status(199_000, 200_000)
 	gone := status(199_000, 200_000)
 	if n == 1 {
-		gone = status(0, 200_000) // there is no session that it has left
+		gone = status(0, 200_000) // there is no earlier session
 	}
 	sums := status(0, 200_000)
 	sums.Version = "2.1.90"

@@ -23,9 +23,8 @@ import (
 	"sm/transcript/clients/clientstest"
 )
 
-// samples is the folder of transcripts with known figures: "shapes",
-// "transcripts" or "corpus". The corpus is not part of the repository;
-// SM_CORPUS names its folder.
+// samples returns the folder of transcripts with known figures: "shapes", "transcripts" or
+// "corpus". The corpus is not part of the repository; SM_CORPUS names its folder.
 func samples(t *testing.T, name string) string {
 	t.Helper()
 	if name != "corpus" {
@@ -38,10 +37,10 @@ func samples(t *testing.T, name string) string {
 	return dir
 }
 
-// created is when the state directory of these tests was made.
+// created is the creation time of the state directory in these tests.
 var created = time.Date(2026, 5, 1, 12, 0, 0, 0, time.UTC)
 
-// after and before are times in so many minutes from created.
+// after and before return the time minutes after and before created.
 func after(minutes int) string {
 	return created.Add(time.Duration(minutes) * time.Minute).Format(time.RFC3339Nano)
 }
@@ -63,14 +62,14 @@ type testFile struct {
 	fold               *claude.Fold
 }
 
-// newTestFile begins the transcript of a path below a projects directory.
+// newTestFile starts a transcript with a path below a projects directory.
 func newTestFile(path string, lines ...string) *testFile {
 	p := &testFile{lines: lines}
 	p.move(path)
 	return p
 }
 
-// ofSession begins the transcript of the session uuid(n).
+// ofSession starts the transcript of the session uuid(n).
 func ofSession(n int, lines ...string) *testFile {
 	return newTestFile("/p/-home-dev-web/"+uuid(n)+".jsonl", lines...)
 }
@@ -87,8 +86,8 @@ func (p *testFile) add(lines ...string) *testFile {
 	return p
 }
 
-// whole reads it from the beginning, all of it old; met likewise, all of it new; grown
-// reads what has come since.
+// whole reads a file from the beginning, as history; met does so as news; grown reads what
+// was appended since.
 func (p *testFile) whole() transcript.Change {
 	c := p.met()
 	c.Entries = nil
@@ -106,7 +105,7 @@ func (p *testFile) grown() (c transcript.Change) {
 	var e transcript.Entry
 	for _, line := range p.lines[p.read:] {
 		if fresh, _ := p.fold.Line([]byte(line), len(line)+1, &e); fresh {
-			c.Entries = append(c.Entries, e) // lines stay as they are
+			c.Entries = append(c.Entries, e) // lines do not change
 		}
 	}
 	p.read = len(p.lines)
@@ -132,8 +131,8 @@ func (p *testFile) gone() transcript.Change {
 	}
 }
 
-// readTestFile reads a transcript with known figures. A last line that is whole
-// counts without its newline.
+// readTestFile reads a transcript with known figures. A complete last line counts without its
+// newline.
 func readTestFile(t *testing.T, dir, name string) *testFile {
 	t.Helper()
 	b, err := os.ReadFile(filepath.Join(samples(t, dir), name))
@@ -145,8 +144,8 @@ func readTestFile(t *testing.T, dir, name string) *testFile {
 	return p
 }
 
-// reply is an assistant's record: message msg with so many tokens in context and
-// output. Its uuid is its own unless one is given.
+// reply returns an assistant's record: message msg with these tokens of context and output.
+// Its uuid is its own unless one is given.
 func reply(at, msg string, context, output int) string {
 	return replyAs(at, msg, fmt.Sprintf("%s-%d-%s", msg, output, at), context, output)
 }
@@ -158,7 +157,7 @@ func replyAs(at, msg, id string, context, output int) string {
 
 func sidechain(line string) string { return `{"isSidechain":true,` + line[1:] }
 
-// origin makes a record one that a fork copied.
+// origin makes a record a copy of a fork.
 func origin(id, line string) string {
 	return fmt.Sprintf(`{"forkedFrom":{"sessionId":"x","messageUuid":%q},`, id) + line[1:]
 }
@@ -168,7 +167,7 @@ func boundary(at, id, trigger string, pre int) string {
 		id, at, trigger, pre)
 }
 
-// summary is that of the compaction called text; equal texts have equal digests.
+// summary returns the summary of the compaction called text; equal texts have equal digests.
 func summary(at, id, parent, text string) string {
 	return fmt.Sprintf(`{"type":"user","isCompactSummary":true,"uuid":%q,"parentUuid":%q,"timestamp":%q,"version":"1.0.60","message":{"content":%q}}`,
 		id, parent, at, strings.Repeat("This session is being continued: "+text+". ", 8))
@@ -182,7 +181,7 @@ func prompt(at, id string) string {
 	)
 }
 
-// store is what the state file does.
+// store stores deltas as the state file does.
 type store struct {
 	settled  bool
 	files    map[string]File
@@ -233,7 +232,7 @@ func (s *store) put(d Delta) {
 	}
 }
 
-// stored is read back from bytes, as from a file.
+// stored reads the state back from bytes, as from a file.
 func (s *store) stored(t *testing.T) (again Stored) {
 	t.Helper()
 	b, err := json.Marshal(Stored{
@@ -252,7 +251,7 @@ func (s *store) stored(t *testing.T) (again Stored) {
 	return again
 }
 
-// stored is what a restart finds once everything has been stored.
+// stored returns what a restart finds once everything has been stored.
 func stored(t *testing.T, f *Fleet) Stored {
 	t.Helper()
 	d := Delta{Settled: true, Counters: &f.counters}
@@ -275,22 +274,22 @@ func stored(t *testing.T, f *Fleet) Stored {
 	return disk.stored(t)
 }
 
-// unsettled makes a fleet that has not read its history.
+// unsettled returns a fleet that has not read its history.
 func unsettled() *Fleet {
 	return New(Options{Clients: clientstest.Table()}, Stored{Created: created})
 }
 
-// unsettled makes a fleet that keeps its messages in s.
+// unsettled returns a fleet that keeps its messages in s.
 func (s *store) unsettled() *Fleet {
 	return New(Options{Clients: clientstest.Table(), Ledger: s}, Stored{Created: created})
 }
 
-// restored makes the fleet of a restart.
+// restored returns the fleet of a restart.
 func (s *store) restored(t *testing.T) *Fleet {
 	return New(Options{Clients: clientstest.Table(), Ledger: s}, s.stored(t))
 }
 
-// settled makes a fleet whose history is those files.
+// settled returns a fleet with these files as history.
 func settled(history ...*testFile) *Fleet {
 	f := unsettled()
 	for _, p := range history {
@@ -300,7 +299,7 @@ func settled(history ...*testFile) *Fleet {
 	return f
 }
 
-// figures is what a View says of copies.
+// figures are the fields of a View about copies.
 type figures struct {
 	Compactions, Inherited transcript.TriggerCounts
 	Messages               int
@@ -309,7 +308,7 @@ type figures struct {
 	SubagentMessages       int
 }
 
-// figuresOf is keyed by label.
+// figuresOf returns figures by label.
 func figuresOf(f *Fleet) map[string]figures {
 	m := map[string]figures{}
 	for v := range f.All(created) {
@@ -335,8 +334,7 @@ func diff(t *testing.T, what string, want, got any) {
 	}
 }
 
-// orders gives all orders of n things, or of many the first ones and some of the
-// others.
+// orders yields all orders of n things; for large n the first ones and some of the others.
 func orders(n int) iter.Seq[[]int] {
 	return func(yield func([]int) bool) {
 		order := make([]int, n)

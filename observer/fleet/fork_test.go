@@ -14,8 +14,8 @@ import (
 	"sm/transcript/codex"
 )
 
-// TestForkReadInParts: a fork's copied compactions are inherited, wherever the
-// parts end in which its file is read.
+// TestForkReadInParts tests that a fork's copied compactions are inherited, however its file
+// is split when it is read.
 func TestForkReadInParts(t *testing.T) {
 	t.Parallel()
 	pattern := filepath.Join("..", "..", "transcript", "codex", "testdata", "transcripts", "old-0.145.0-tui-rollback-fork",

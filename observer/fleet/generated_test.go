@@ -12,8 +12,8 @@ import (
 	"sm/transcript/transcripttest"
 )
 
-// truth is the totals of sessions that copied from each other. Their files do not always
-// show which of them was first.
+// truth has the totals of sessions that copied from each other. Their files do not always
+// show which was first.
 type truth struct {
 	Compactions    transcript.TriggerCounts
 	Inherited      int

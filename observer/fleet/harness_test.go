@@ -13,8 +13,8 @@ import (
 	"sm/transcript/clients/clientstest"
 )
 
-// scenario plays the reports of the clients of a machine, each with its own time, and
-// keeps the fleet's results. Sessions have numbers, see uuid.
+// scenario plays the reports of the clients of a machine, each with its own time, and keeps
+// the fleet's results. Sessions have numbers, see uuid.
 type scenario struct {
 	t     *testing.T
 	f     *Fleet
@@ -46,7 +46,7 @@ func newScenario(t *testing.T) *scenario {
 	return s
 }
 
-// start makes the fleet of what was stored.
+// start makes the fleet from the stored state.
 func (s *scenario) start(stored Stored) {
 	alive := func(pid int, _ string) bool { return !s.dead[pid] }
 	s.f = New(Options{
@@ -65,20 +65,20 @@ func (s *scenario) play(steps ...step) *scenario {
 	return s
 }
 
-// second is a time in so many seconds from created.
+// second returns the time at seconds after created.
 func second(at float64) time.Time { return created.Add(time.Duration(at * float64(time.Second))) }
 
 func stampOf(at float64) string { return second(at).Format("2006-01-02T15:04:05.000Z") }
 
-// afterwards is when all signals arrive: long after they were true.
+// afterwards is when all signals arrive, long after their times.
 var afterwards = transcript.InstantOf(created.Add(24 * time.Hour))
 
-// from is the origin of a client's signals.
+// from returns the origin of a client's signals.
 func from(agent string, pid int) hook.Origin {
 	return hook.Origin{Agent: agent, PID: pid, Start: strconv.Itoa(100 * pid)}
 }
 
-// inPane is the origin of signals of a client in a pane that has no other name.
+// inPane returns the origin of signals of a client in a pane without another name.
 func inPane(pane string, server, pid int) hook.Origin {
 	o := from(hook.TmuxAgent("/tmp/tmux-1/default", server, pane), pid)
 	o.Tmux = "/tmp/tmux-1/default"
@@ -87,12 +87,12 @@ func inPane(pane string, server, pid int) hook.Origin {
 	return o
 }
 
-// fires is a hook of session n.
+// fires returns a hook of session n.
 func fires(at float64, n int, event hook.Event, o hook.Origin) step {
 	return hooked(at, n, hook.Payload{Event: event}, o)
 }
 
-// starts is its hook SessionStart.
+// starts returns its hook SessionStart.
 func starts(at float64, n int, source string, o hook.Origin) step {
 	return hooked(at, n, hook.Payload{Event: hook.SessionStart, Source: source}, o)
 }
@@ -107,7 +107,8 @@ func hooked(at float64, n int, p hook.Payload, o hook.Origin) step {
 	}
 }
 
-// shows is a report of session n's status line: so many tokens of a window of 200,000.
+// shows returns a report of session n's status line, with this number of tokens of a window
+// of 200,000.
 func shows(at float64, n int, tokens int64, o hook.Origin) step {
 	return reports(at, n, status(tokens, 200_000), o)
 }
@@ -121,7 +122,7 @@ func reports(at float64, n int, st hook.Status, o hook.Origin) step {
 	}
 }
 
-// status is what the client pipes into its status line: null before the first reply.
+// status returns what the client pipes into its status line: null before the first reply.
 func status(tokens, window int64) hook.Status {
 	st := hook.Status{Version: "2.1.197", Model: "claude-haiku-4-5"}
 	st.Window.Size = hook.Figure[int64]{Value: window, Known: true}
@@ -140,7 +141,7 @@ func status(tokens, window int64) hook.Status {
 	return st
 }
 
-// holds is the registry as it is now: which process is in which session, in turn.
+// holds sets the registry: process and session in turn.
 func holds(at float64, pidsAndSessions ...int) step {
 	return func(s *scenario) {
 		var cs []Client
@@ -175,12 +176,12 @@ func (s *scenario) write(key string, lines ...string) {
 	}
 }
 
-// answers is a reply in session n of so many tokens in context.
+// answers adds a reply in session n with this number of tokens in context.
 func answers(at float64, n, tokens int) step {
 	return writes(n, reply(stampOf(at), fmt.Sprintf("m%d-%v", n, at), tokens, 10))
 }
 
-// continues is the end of session n, which goes on as another one.
+// continues ends session n, which continues as another one.
 func continues(at float64, n, as int) step {
 	return writes(
 		n,
@@ -203,7 +204,7 @@ func registers(at float64, r Registration) step {
 	}
 }
 
-// restarts goes on from what was stored.
+// restarts continues from the stored state.
 func restarts(s *scenario) {
 	if d, ok := s.f.Take(); ok {
 		s.disk.put(d)
@@ -211,7 +212,7 @@ func restarts(s *scenario) {
 	s.start(s.disk.stored(s.t))
 }
 
-// number is that of a session's id, 0 for none.
+// number returns the number of a session's id, 0 for none.
 func number(id string) int { return sessionNumbers()[id] }
 
 func keyed(k transcript.Key) int {
@@ -223,7 +224,7 @@ func keyed(k transcript.Key) int {
 	return 0
 }
 
-// sessionNumbers are those of the sessions of a scenario, by id.
+// sessionNumbers returns the numbers of the sessions of a scenario, by id.
 var sessionNumbers = sync.OnceValue(func() map[string]int {
 	m := map[string]int{}
 	for n := 1; n < 1000; n++ {

@@ -14,7 +14,7 @@ func namedAs(agent, name string, pid int) hook.Origin {
 	return o
 }
 
-// TestAgentsSurvive: all that is kept of agents comes back as it was.
+// TestAgentsSurvive tests that all stored fields of agents are restored.
 func TestAgentsSurvive(t *testing.T) {
 	nested := from("em", 8)
 	pane := inPane("%3", 50, 7)
@@ -59,7 +59,7 @@ func TestAgentsSurvive(t *testing.T) {
 	}
 	if a := before["em"]; a.Sample.Tokens == 0 || a.Resumed == "" || a.Counted != one(auto) ||
 		before[uuid(2)].Host != "em" {
-		t.Errorf("not all is there that could be lost: %+v", before)
+		t.Errorf("missing fields before the restart: %+v", before)
 	}
 	s.play(restarts)
 	after := map[string]Agent{}
@@ -67,12 +67,13 @@ func TestAgentsSurvive(t *testing.T) {
 		after[id] = a.Agent
 	}
 	diff(t, "agents", before, after)
-	s.play(fires(20, 2, used, nested)) // that it is another process is known still
+	s.play(fires(20, 2, used, nested)) // still known as another process
 	diff(t, "the nested one", 2, number(s.f.agents[uuid(2)].Session))
 }
 
-// TestPastSession: a session that its agent has left has its own row and no label; the
-// agent's names lead to the present one, and nothing is sent for the old one.
+// TestPastSession tests that a session that its agent has left has a separate row and no
+// label, that the agent's names refer to the present session, and that nothing is sent for
+// the old one.
 func TestPastSession(t *testing.T) {
 	em := namedAs("em", "web", 7)
 	s := newScenario(t).play(
@@ -95,18 +96,18 @@ func TestPastSession(t *testing.T) {
 		),
 		starts(10, 2, "clear", em), answers(11, 2, 9_000),
 	)
-	type told struct {
+	type shown struct {
 		Agent, Label, Session string
 		Past                  bool
 		Tokens                int64
 		Compactions           transcript.TriggerCounts
 	}
-	look := func(id string) told {
+	look := func(id string) shown {
 		v, err := s.f.View(id, created)
 		if err != nil {
 			t.Errorf("%s: %v", id, err)
 		}
-		return told{
+		return shown{
 			nameOf(v.Agent.ID),
 			v.Agent.Label,
 			nameOf(v.SessionID),
@@ -115,7 +116,7 @@ func TestPastSession(t *testing.T) {
 			v.Compactions,
 		}
 	}
-	now := told{
+	now := shown{
 		Agent:   "em",
 		Label:   "web",
 		Session: "#2",
@@ -125,7 +126,7 @@ func TestPastSession(t *testing.T) {
 		diff(t, id, now, look(id))
 	}
 	for _, id := range []string{uuid(1), uuid(1)[:13]} {
-		diff(t, id, told{
+		diff(t, id, shown{
 			Agent:       "#1",
 			Session:     "#1",
 			Past:        true,
@@ -137,14 +138,14 @@ func TestPastSession(t *testing.T) {
 		SessionID: uuid(1),
 		Event:     "compaction",
 	}, afterwards); !errors.Is(err, ErrUnknown) {
-		t.Errorf("posted for the one that was left: %v", err)
+		t.Errorf("post for the earlier session: got error %v", err)
 	}
 	for _, id := range []string{"em", "web", uuid(1), uuid(2), uuid(1)[:13]} {
 		if agent, err := s.f.Agent(
 			id,
 			false,
 		); agent != "em" ||
-			err != nil { // a message for it has one reader
+			err != nil { // a message for it is for the agent
 			t.Errorf("%s is %q: %v", id, agent, err)
 		}
 	}
@@ -171,16 +172,16 @@ func TestPastSession(t *testing.T) {
 		boundary(stampOf(22), "b2", "auto", 199_000),
 	))
 	if len(s.news.Events) > 0 {
-		t.Errorf("what is written to it says of the agent: %+v", s.news.Events)
+		t.Errorf("records of the earlier session gave events of the agent: %+v", s.news.Events)
 	}
-	// But what was heard there was meant for the agent.
+	// A message received in the earlier session was for the agent.
 	s.play(writes(
 		1,
 		`{"type":"attachment","uuid":"x1","timestamp":"`+stampOf(23)+`","attachment":{"type":"hook_additional_context","content":["[sm x] #a1b2c3"]}}`,
 	))
 	diff(
 		t,
-		"heard",
+		"received",
 		[]Heard{{"em", "[sm x] #a1b2c3", transcript.InstantOf(second(23))}},
 		s.news.Heard,
 	)

@@ -10,40 +10,40 @@ import (
 	"sm/transcript/claude/hook"
 )
 
-// A crowd is some twenty agents whose clients run /clear, end and are started again,
-// with all reports, each some time after its event.
+// A crowd is about twenty agents whose clients run /clear, end and are started again, with
+// all reports, each some time after its event.
 type crowd struct {
 	*rand.Rand
-	wild    bool // reports may come after many sessions; else before the next one ends
+	wild    bool // reports may be late by many sessions; otherwise they arrive before the next one ends
 	agents  []*agentTruth
 	reports []report
-	pid, n  int         // given so far
-	entries []entryTime // what the registry says, by time
+	pid, n  int         // used so far
+	entries []entryTime // the registry, by time
 }
 
-// agentTruth is what is true of one agent in the end.
+// agentTruth is the final state of one agent.
 type agentTruth struct {
-	id       string // "" for one that has no name: any of its sessions names it
+	id       string // "" for one without a name: any of its sessions is its id
 	host     string // of a nested one
 	sessions []int
 }
 
-// report is a step and when it comes.
+// report is a step and the time of its arrival.
 type report struct {
 	arrives float64
 	do      step
 }
 
-// entryTime is one entry of the registry: from at on a process is in a session, 0 when it
-// has ended.
+// entryTime is one entry of the registry: from at on a process is in a session, 0 when it has
+// ended.
 type entryTime struct {
 	at           float64
 	pid, session int
 }
 
 const (
-	lateMost = 20.0 // how late something may come
-	shortest = 60.0 // how long a session lasts at least
+	lateMost = 20.0 // maximum delay of a report
+	shortest = 60.0 // minimum duration of a session
 )
 
 func newCrowd(seed uint64, wild bool) *crowd {
@@ -89,7 +89,7 @@ func btoi(b bool) int {
 	return 0
 }
 
-// tell delays a step, and perhaps repeats it.
+// report delays a step, and sometimes repeats it.
 func (w *crowd) report(at float64, do step) {
 	for range 1 + btoi(w.IntN(5) == 0) {
 		late := lateMost * w.Float64()
@@ -114,7 +114,7 @@ func (w *crowd) agent(id string, at float64, host string, origin func(pid int) h
 	for range 1 + w.IntN(5) {
 		w.n++
 		a.sessions = append(a.sessions, w.n)
-		if source == "startup" { // the first report of a client is in time
+		if source == "startup" { // the first report of a client is not delayed
 			w.reports = append(w.reports, report{at, starts(at, w.n, source, origin(pid))})
 		}
 		length := shortest + 60*w.Float64()
@@ -148,7 +148,7 @@ func (w *crowd) session(n int, begin, end float64, source string, o hook.Origin)
 		w.report(at, hooked(at, n, hook.Payload{Event: used, AgentID: "a1"}, o))
 	}
 	w.report(end, fires(end, n, left, o))
-	w.report(end+1.5, fires(end+1.5, n, stopped, o)) // which the next session overtakes
+	w.report(end+1.5, fires(end+1.5, n, stopped, o)) // after the first report of the next session
 	at := begin
 	for range w.IntN(4) {
 		at += 10 * w.Float64()
@@ -156,7 +156,7 @@ func (w *crowd) session(n int, begin, end float64, source string, o hook.Origin)
 	}
 }
 
-// registry has the registry read from time to time, each reading after the one before.
+// registry reads the registry from time to time, in order.
 func (w *crowd) registry() {
 	slices.SortStableFunc(
 		w.entries,
@@ -189,9 +189,9 @@ func (w *crowd) registry() {
 	}
 }
 
-// TestIdentityRandom: with any delay and repetition, in the end each session belongs to
-// its agent, each agent is in its last session, and none has gone back to one that it had
-// left. If nothing comes later than the next /clear, each change is reported once.
+// TestIdentityRandom tests for any delay and repetition that in the end each session belongs
+// to its agent, that each agent is in its last session, and that none has returned to an
+// earlier one. If nothing is later than the next /clear, each change is reported once.
 func TestIdentityRandom(t *testing.T) {
 	seeds := uint64(60)
 	if testing.Short() {
@@ -219,7 +219,8 @@ func TestIdentityRandom(t *testing.T) {
 	}
 }
 
-// checkForward: an agent that has a name is in a session of its own, and never goes back.
+// checkForward checks that a named agent is in one of its sessions, and never returns to an
+// earlier one.
 func (w *crowd) checkForward(t *testing.T, s *scenario, been map[string]int) {
 	for _, a := range w.agents {
 		now := s.f.agents[a.id]
@@ -262,18 +263,18 @@ func (w *crowd) checkEnd(t *testing.T, s *scenario) {
 	}
 }
 
-// checkResets: the sessions of an agent are reported once each, in their order. An agent
-// known by its transcript and the registry alone, as with late reports, is another until
-// its hooks come.
+// checkResets checks that the sessions of an agent are reported once each, in order. An agent
+// known only by its transcript and the registry, as with late reports, is another one until
+// its hooks arrive.
 func (w *crowd) checkResets(t *testing.T, s *scenario) {
-	told := map[int]int{}
+	reports := map[int]int{}
 	last := map[string]int{}
 	for _, ev := range s.news.Events {
 		if ev.Kind != alerts.EventReset {
 			continue
 		}
 		n := keyed(ev.Key)
-		if told[n]++; n <= last[ev.Agent] {
+		if reports[n]++; n <= last[ev.Agent] {
 			t.Errorf(
 				"%s goes from session %d to %d",
 				nameOf(ev.Agent),
@@ -285,13 +286,13 @@ func (w *crowd) checkResets(t *testing.T, s *scenario) {
 	}
 	for _, a := range w.agents {
 		for i, n := range a.sessions {
-			if told[n] != btoi(i > 0) && !w.wild {
+			if reports[n] != btoi(i > 0) && !w.wild {
 				t.Errorf(
-					"the beginning of session %d, number %d of %q, was told %d times",
+					"start of session %d, number %d of %q: got %d reports",
 					n,
 					i,
 					a.id,
-					told[n],
+					reports[n],
 				)
 			}
 		}

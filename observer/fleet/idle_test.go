@@ -9,8 +9,8 @@ import (
 	"sm/transcript/claude/hook"
 )
 
-// TestUndecidedCompactions: the counter of an automatic compaction waits for the
-// record that decides its trigger, across a restart, and no longer than 5 s.
+// TestUndecidedCompactions tests that the counter of an automatic compaction waits for the
+// record that decides its trigger, across a restart, but at most 5 s.
 func TestUndecidedCompactions(t *testing.T) {
 	newest := func(line string) string {
 		return strings.ReplaceAll(line, "2.1.44", "2.1.330")
@@ -69,8 +69,8 @@ func TestUndecidedCompactions(t *testing.T) {
 	}
 }
 
-// TestHookBeforeSettle: a client may report before the history has been read, and before
-// its transcript is there.
+// TestHookBeforeSettle tests that a client may report before the history has been read, and
+// before its transcript exists.
 func TestHookBeforeSettle(t *testing.T) {
 	f := unsettled()
 	f.Hook(&hook.Payload{SessionID: uuid(1), Event: hook.SessionStart}, afterwards)

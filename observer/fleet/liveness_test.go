@@ -10,7 +10,7 @@ import (
 	"sm/transcript/claude/hook"
 )
 
-// TestActivity: each change of activity is reported once, and agrees with views.
+// TestActivity tests that each change of activity is reported once, and agrees with views.
 func TestActivity(t *testing.T) {
 	f := settled(
 		ofSession(1, prompt(before(1), "p1")),
@@ -64,8 +64,8 @@ func TestActivity(t *testing.T) {
 	check("much later", created.Add(time.Hour), "not "+gone[0], "not "+gone[1])
 }
 
-// TestBoundaryAfterItsSummary: a compaction found by its summary first is reported again
-// when its boundary names it, under the same key.
+// TestBoundaryAfterItsSummary tests that a compaction that was found by its summary first is
+// reported again when its boundary names it, under the same key.
 func TestBoundaryAfterItsSummary(t *testing.T) {
 	f := settled()
 	p := ofSession(1, reply(after(1), "m1", 90_000, 10))

@@ -11,14 +11,14 @@ import (
 	"sm/transcript"
 )
 
-// world makes up what clients write and in which pieces it is read, and knows what
-// has been read.
+// world generates what clients write and how it is split when it is read, and keeps what has
+// been read.
 type world struct {
 	*rand.Rand
-	wild     bool // files are deleted, rewritten and copied under their own name too
+	wild     bool // files are also deleted, rewritten and copied under the same name
 	files    []*testFile
 	minute   int
-	n        int // of names given
+	n        int // names used so far
 	registry []Client
 	apply    func(transcript.Change)
 	// outputs of messages and names of compactions, on lines that were read
@@ -42,7 +42,7 @@ func (w *world) now() string             { w.minute++; return after(w.minute) }
 
 func (w *world) anyFile() *testFile { return w.files[w.IntN(len(w.files))] }
 
-// own is a session's own transcript.
+// own returns a session's own transcript.
 func (w *world) own() *testFile {
 	for {
 		if p := w.anyFile(); !isSubagent(p.name, p.parent) {
@@ -51,7 +51,7 @@ func (w *world) own() *testFile {
 	}
 }
 
-// deliver reads what is new of a test file.
+// deliver reads the new part of a test file.
 func (w *world) deliver(p *testFile, whole bool) {
 	if whole || p.fold == nil {
 		w.note(p, p.lines)
@@ -62,7 +62,7 @@ func (w *world) deliver(p *testFile, whole bool) {
 	}
 }
 
-// note keeps what lines say that are read, in the names that they carry for this.
+// note records the lines that are read, by the names that they contain for this.
 func (w *world) note(p *testFile, lines []string) {
 	for _, line := range lines {
 		if name := field(line, `"message":{"id":"`); name != "" {
@@ -76,7 +76,7 @@ func (w *world) note(p *testFile, lines []string) {
 	}
 }
 
-// field is what follows in the line, up to the next mark.
+// field returns the text after key in the line, up to the next mark.
 func field(line, key string) string {
 	_, rest, _ := strings.Cut(line, key)
 	return rest[:max(0, strings.IndexAny(rest, `",}`))]
@@ -122,8 +122,7 @@ func (w *world) compact(p *testFile, cut bool) {
 	p.add(summary(at, w.name("uuid"), id, name))
 }
 
-// copyOf begins another session with the lines of one, in one of the ways of the
-// clients.
+// copyOf starts another session with the lines of one, in one of the ways of the clients.
 func (w *world) copyOf(p *testFile) {
 	c := newTestFile("/p/-home-dev-web/" + w.id() + ".jsonl")
 	kind := w.IntN(3)
@@ -188,9 +187,8 @@ func (w *world) move(p *testFile) {
 	w.apply(c)
 }
 
-// rough does what loses history, or shows the same twice. All has been read before:
-// by how much a message grew that was known is not to be learned from a file that
-// is read whole.
+// rough loses history, or shows the same twice. All has been read before: the growth of a
+// known message cannot be derived from a file that is read from the beginning.
 func (w *world) rough(p *testFile) {
 	w.deliver(p, false)
 	switch w.IntN(4) {
@@ -220,7 +218,7 @@ func (w *world) rough(p *testFile) {
 	}
 }
 
-// rename lets a process of the registry go on to another session, or begin.
+// rename makes a process of the registry continue in another session, or start.
 func (w *world) rename() {
 	c := Client{
 		PID:       1 + w.IntN(5),
@@ -235,7 +233,7 @@ func (w *world) rename() {
 	w.registry = append(w.registry, c)
 }
 
-// step lets something happen.
+// step makes one random event.
 func (w *world) step() {
 	if len(w.files) == 0 {
 		w.begin()
@@ -251,7 +249,7 @@ func (w *world) step() {
 	case 7:
 		if len(w.files) < 40 {
 			p = w.own()
-			w.deliver(p, false) // what is copied was there before
+			w.deliver(p, false) // the copied lines were there before
 			w.copyOf(p)
 		}
 	case 8:
@@ -271,8 +269,8 @@ func (w *world) step() {
 	}
 }
 
-// check compares the counters with what has been read, since all of it happened
-// after the state directory was made.
+// check compares the counters with what has been read; all of it happened after the state
+// directory was created.
 func (w *world) check(t *testing.T, f *Fleet) {
 	t.Helper()
 	var output, events uint64
@@ -309,7 +307,7 @@ func (w *world) check(t *testing.T, f *Fleet) {
 	}
 }
 
-// orphans are the messages of subagents without the session's own transcript.
+// orphans returns the number of messages of subagents without the session's own transcript.
 func orphans(s *session) (n int) {
 	for _, x := range s.subagents() {
 		n += x.Session.Messages - x.Inherited.Messages
@@ -352,8 +350,8 @@ func fell(was, is reflect.Value) bool {
 	return false
 }
 
-// TestRandom lets one fleet live and another one die again and again with what it
-// had stored, while all goes its way.
+// TestRandom runs one fleet throughout and another that ends repeatedly and starts with its
+// stored state.
 func TestRandom(t *testing.T) {
 	for seed := range uint64(16) {
 		live := unsettled()
@@ -363,7 +361,7 @@ func TestRandom(t *testing.T) {
 			live.Apply(c)
 			mortal.Apply(c)
 		})
-		w.wild = false // what is lost before Settle was never there
+		w.wild = false // lines lost before Settle never existed
 		labels := map[string]string{}
 		var waiting []Delta
 		for i := range 400 {
@@ -378,7 +376,7 @@ func TestRandom(t *testing.T) {
 			}
 			d, ok := mortal.Take()
 			waiting = append(waiting, d)
-			if ok && w.IntN(3) > 0 { // else the transaction failed
+			if ok && w.IntN(3) > 0 { // otherwise the transaction failed
 				for _, d := range waiting {
 					disk.put(d)
 					mortal.Stored(d)

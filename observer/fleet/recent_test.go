@@ -9,7 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// TestRecent: Recent shows what All does, but for those who are long gone.
+// TestRecent tests that Recent returns what All does, except sessions inactive for long.
 func TestRecent(t *testing.T) {
 	past := 0
 	shown := 0
@@ -62,6 +62,6 @@ func TestRecent(t *testing.T) {
 		}
 	}
 	if past == 0 || shown == 0 {
-		t.Errorf("%d sessions that were left, %d that show: too few to tell", past, shown)
+		t.Errorf("got %d past sessions and %d visible ones: too few for this test", past, shown)
 	}
 }

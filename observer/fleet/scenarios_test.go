@@ -70,7 +70,7 @@ func number64(word string) float64 {
 	return n
 }
 
-// stepOf is the step of a line: mostly the function of that name with its arguments.
+// stepOf returns the step of a line: mostly the function of that name with its arguments.
 func stepOf(words []string) step {
 	n := func(i int) int { return int(number64(words[i])) }
 	last := words[len(words)-1]
@@ -168,7 +168,7 @@ func stepOf(words []string) step {
 	panic("unknown step " + words[0])
 }
 
-// linesOf are the lines of one record of a transcript.
+// linesOf returns the lines of one record of a transcript.
 func linesOf(words []string) []string {
 	if len(words) == 0 {
 		return nil
@@ -234,8 +234,8 @@ func linesOf(words []string) []string {
 	panic("unknown record " + words[0])
 }
 
-// pathOf is the path of a transcript: of session n for n, else as it is, with #n for
-// the id of session n.
+// pathOf returns the path of a transcript: of session n for n, otherwise the word, with #n
+// for the id of session n.
 func pathOf(word string) string {
 	if _, err := strconv.Atoi(word); err == nil {
 		word = "#" + word + ".jsonl"
@@ -250,7 +250,7 @@ func pathOf(word string) string {
 	return word
 }
 
-// figuresText are the figures of all sessions, by label.
+// figuresText returns the figures of all sessions, by label.
 func figuresText(f *Fleet) string {
 	var out []string
 	for v := range f.All(created) {
@@ -270,7 +270,7 @@ func pairs(words []string) map[string]string {
 	return m
 }
 
-// idOf is an id, of session n for #n.
+// idOf returns an id, of session n for #n.
 func idOf(word string) string {
 	if n, ok := strings.CutPrefix(word, "#"); ok {
 		return uuid(int(number64(n)))
@@ -315,8 +315,8 @@ func originOf(word string) (o hook.Origin) {
 	return o
 }
 
-// statusOf is a report of the status line: TOKENS/WINDOW, percent=P without usage,
-// or sums=VERSION/TOKENS/P of an old client, with sums over the session.
+// statusOf returns a report of the status line: TOKENS/WINDOW, percent=P without usage, or
+// sums=VERSION/TOKENS/P of an old client, with sums over the session.
 func statusOf(word string) hook.Status {
 	kind, value, ok := strings.Cut(word, "=")
 	if !ok {
@@ -355,7 +355,7 @@ func statusOf(word string) hook.Status {
 	return st
 }
 
-// posts is what a script posts.
+// posts returns a script's post.
 func posts(at float64, p map[string]string) step {
 	return func(s *scenario) {
 		u := hook.ContextUsage{SessionID: "em"}
@@ -375,7 +375,7 @@ func posts(at float64, p map[string]string) step {
 	}
 }
 
-// answer is the answer to a query.
+// answer returns the answer to a query.
 func (s *scenario) answer(words []string) string {
 	s.t.Helper()
 	at := created
@@ -553,7 +553,7 @@ func (s *scenario) answer(words []string) string {
 	panic("unknown query " + words[0])
 }
 
-// drift is what the status line has more, 0 while unknown.
+// drift returns the difference of the status line to the transcript, 0 if unknown.
 func drift(v View) int64 {
 	if v.Drift == nil {
 		return 0
@@ -561,8 +561,8 @@ func drift(v View) int64 {
 	return *v.Drift
 }
 
-// standing is which session each agent is in. An agent that has no name of its own
-// is called #n after its session.
+// present returns the session of each agent. An agent without a name is called #n after its
+// session.
 func (s *scenario) present() string {
 	var sits, left, parents, out []string
 	for _, x := range s.f.sessions {
@@ -602,7 +602,7 @@ func (s *scenario) present() string {
 	return strings.Join(out, ", ")
 }
 
-// asks is the hook of a dialog that is open.
+// asks returns the hook of an open dialog.
 func asks(at float64, n int, message string) step {
 	return hooked(at, n, hook.Payload{
 		Event:            hook.Notification,
@@ -611,7 +611,7 @@ func asks(at float64, n int, message string) step {
 	}, from("em", 7))
 }
 
-// says is what the client's registry says of session n.
+// says sets the client's registry for session n.
 func says(at float64, n int, status, waiting string) step {
 	return func(s *scenario) {
 		s.news.add(s.f.Clients([]Client{{
@@ -625,8 +625,8 @@ func says(at float64, n int, status, waiting string) step {
 	}
 }
 
-// turn is a prompt behind a parent, its reply of so many tokens, and its end: p, r and e
-// with the number.
+// turn returns a prompt after a parent, its reply with this number of tokens, and its end: p,
+// r and e with the number.
 func turn(at float64, n int, parent string, tokens int) []string {
 	p := fmt.Sprint("p", n)
 	r := fmt.Sprint("r", n)
@@ -650,7 +650,7 @@ func turn(at float64, n int, parent string, tokens int) []string {
 	}
 }
 
-// secondOf is a stamp in seconds from the start of the scenario, "" for none.
+// secondOf returns a stamp in seconds from the start of the scenario, "" for none.
 func secondOf(at transcript.Instant) string {
 	if at == 0 {
 		return ""

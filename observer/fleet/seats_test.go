@@ -35,8 +35,8 @@ func TestLabels(t *testing.T) {
 	}
 }
 
-// A label stays with its session: when the file goes and comes back, and after a
-// restart; no session that comes later gets it.
+// TestLabelsStay tests that a label stays with its session when the file is removed and comes
+// back, and after a restart, and that no later session gets it.
 func TestLabelsStay(t *testing.T) {
 	const a, b = "12345678-aaaa-4000-8000-000000000001", "12345678-bbbb-4000-8000-000000000001"
 	files := []*testFile{

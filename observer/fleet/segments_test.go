@@ -9,7 +9,7 @@ import (
 	"sm/transcript/codex"
 )
 
-// part is a file of one thread, read whole.
+// part returns a file of one thread, read completely.
 func part(
 	path, id string,
 	from time.Duration,
@@ -64,8 +64,8 @@ func part(
 	return c
 }
 
-// TestSegments: a rewound thread goes on in another file: the newest has the context, all
-// of them add up, and a copy of one counts once.
+// TestSegments tests that a rewound thread continues in another file: the newest has the
+// context, the totals are of all files, and a copy of a file counts once.
 func TestSegments(t *testing.T) {
 	f := unsettled()
 	id := uuid(1)

@@ -18,8 +18,8 @@ func readExpected(t *testing.T, dir string, v any) {
 	noErrors(t, json.Unmarshal(b, v))
 }
 
-// inAllOrders finds the files in each order, checks that the result is always the
-// same and returns it.
+// inAllOrders finds the files in each order, checks that the result is always the same, and
+// returns it.
 func inAllOrders(t *testing.T, files []*testFile) *Fleet {
 	t.Helper()
 	changes := make([]transcript.Change, len(files))
@@ -79,8 +79,8 @@ func TestShapesGroups(t *testing.T) {
 	}
 }
 
-// Clients of 2.1.197 repeat one summary in four compactions, and a fork holds one
-// of them.
+// TestTranscripts reads recorded transcripts: clients of 2.1.197 repeat one summary in four
+// compactions, and a fork contains one of them.
 func TestTranscripts(t *testing.T) {
 	var want struct {
 		Files    map[string]struct{ Messages int }
@@ -114,7 +114,7 @@ func TestTranscripts(t *testing.T) {
 		1,
 		0,
 	}) || a.Messages != 24 {
-		t.Errorf("the origin and its fork: %+v", got)
+		t.Errorf("original and fork: %+v", got)
 	}
 }
 

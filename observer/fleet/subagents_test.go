@@ -10,12 +10,12 @@ import (
 	"sm/transcript"
 )
 
-// subagentOf begins the transcript of a subagent of uuid(n).
+// subagentOf starts the transcript of a subagent of uuid(n).
 func subagentOf(n int, id string, lines ...string) *testFile {
 	return newTestFile("/p/-home-dev-web/"+uuid(n)+"/subagents/agent-"+id+".jsonl", lines...)
 }
 
-// TestSubagents: each has its own figures, and none of them is the session's.
+// TestSubagents tests that each subagent has separate figures, which are not the session's.
 func TestSubagents(t *testing.T) {
 	parent := ofSession(
 		1,
@@ -72,14 +72,14 @@ func TestSubagents(t *testing.T) {
 		t.Errorf("the session: %+v, %v", v, err)
 	}
 	if v, _ := f.View(labelled(1), created.Add(5*time.Minute)); v.SubagentsAtWork != 0 {
-		t.Errorf("%d at work for ever", v.SubagentsAtWork)
+		t.Errorf("%d still at work", v.SubagentsAtWork)
 	}
-	if all := f.Subagents("nobody's"); all != nil {
-		t.Errorf("of nobody: %+v", all)
+	if all := f.Subagents("unknown"); all != nil {
+		t.Errorf("of an unknown session: %+v", all)
 	}
 }
 
-// TestSubagentsAreBounded: of many the latest are shown.
+// TestSubagentsAreBounded tests that only the latest of many are shown.
 func TestSubagentsAreBounded(t *testing.T) {
 	files := []*testFile{ofSession(1, reply(before(59), "m1", 100_000, 10))}
 	for i := range MaxSubagents + 5 {
@@ -99,7 +99,8 @@ func TestSubagentsAreBounded(t *testing.T) {
 	}
 }
 
-// TestSubagentsOpenNoCycle: what subagents do, even compacting, is no event of their agent.
+// TestSubagentsOpenNoCycle tests that actions of subagents, even compactions, are no events
+// of their agent.
 func TestSubagentsOpenNoCycle(t *testing.T) {
 	f := settled(ofSession(1, reply(before(59), "m1", 100_000, 10)))
 	p := subagentOf(1, "a1", reply(after(1), "s1", 190_000, 1))

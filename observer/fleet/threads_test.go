@@ -10,7 +10,7 @@ import (
 	"sm/transcript/clients/clientstest"
 )
 
-// open is an open thread, in a process with a terminal of its own or in a daemon.
+// open returns an open thread, in a process with its own terminal or in a daemon.
 func open(pid, n int, own bool) Client {
 	return Client{
 		SessionID: uuid(n),
@@ -28,7 +28,7 @@ func ofParent(p *testFile, parent string) transcript.Change {
 	return c
 }
 
-// takeThreads lets the fleet look which threads its agents are in.
+// takeThreads makes the fleet check which threads its agents are in.
 func takeThreads(f *Fleet, now time.Time, open ...Client) (n Update) {
 	f.Clients(open)
 	for _, u := range f.Threads(now) {
@@ -37,9 +37,9 @@ func takeThreads(f *Fleet, now time.Time, open ...Client) (n Update) {
 	return n
 }
 
-// TestThreads: the threads that follow each other in a client with a terminal
-// are those of one agent, whom the client's environment names; subagents'
-// threads and a daemon's are agents of their own.
+// TestThreads tests that the successive threads in a client with a terminal belong to one
+// agent, named by the client's environment, and that threads of subagents and of a daemon are
+// separate agents.
 func TestThreads(t *testing.T) {
 	var asked []int
 	f := New(Options{
@@ -61,8 +61,8 @@ func TestThreads(t *testing.T) {
 	diff(t, "at first", map[string]string{uuid(1): "worker", uuid(3): uuid(3)}, agents(f))
 	diff(t, "asked for the origin of", []int{7}, asked)
 
-	// Within a turn a thread without a transcript is a subagent's, and so is
-	// one that names its parent.
+	// Within a turn, a new thread is a subagent's if it has no transcript or names its
+	// parent.
 	takeThreads(f, hour, open(7, 1, true), open(7, 2, true), daemon)
 	f.Apply(ofParent(ofSession(2, prompt(after(2), "p2")), uuid(1)))
 	takeThreads(f, hour, open(7, 1, true), open(7, 2, true), daemon)
@@ -73,7 +73,8 @@ func TestThreads(t *testing.T) {
 		agents(f),
 	)
 
-	// At rest it is one that the user has begun: the same agent, in a new cycle.
+	// When the client is idle, a new thread was started by the user: the same agent, in a new
+	// cycle.
 	f.Apply(ofParent(
 		ofSession(
 			1,
@@ -82,7 +83,7 @@ func TestThreads(t *testing.T) {
 		),
 		"",
 	))
-	// No transcript has a later time: the new cycle begins now, not with the newest record.
+	// No transcript has a later time: the new cycle starts now, not with the newest record.
 	later := created.Add(2 * time.Hour)
 	n := takeThreads(f, later, open(7, 1, true), open(7, 4, true), daemon)
 	if len(n.Events) != 1 || n.Events[0].Agent != "worker" || !n.Events[0].At.Equal(later) {
@@ -96,10 +97,10 @@ func TestThreads(t *testing.T) {
 		t.Errorf("in the daemon: %+v", s)
 	}
 	if agent := f.Caller([]Process{{12, "5"}, {7, "100"}}); agent != "worker" {
-		t.Errorf("what the client runs is called %q's", agent)
+		t.Errorf("command of the client: got agent %q", agent)
 	}
 	if agent := f.Caller([]Process{{12, "5"}, {9, "100"}}); agent != "" {
-		t.Errorf("what the daemon runs is called %q's", agent)
+		t.Errorf("command of the daemon: got agent %q", agent)
 	}
 	if n := takeThreads(
 		f,
@@ -108,12 +109,12 @@ func TestThreads(t *testing.T) {
 		open(7, 4, true),
 		daemon,
 	); len(n.Events) != 0 {
-		t.Errorf("nothing new, but %+v", n.Events)
+		t.Errorf("got %+v, want no events", n.Events)
 	}
 }
 
-// TestThreadHeard: what a new client's first prompt said is not lost when its
-// transcript is read before its process is looked at.
+// TestThreadHeard tests that the text of a new client's first prompt is kept when its
+// transcript is read before its process is found.
 func TestThreadHeard(t *testing.T) {
 	f := New(Options{
 		Clients: clientstest.Table(),
@@ -138,21 +139,21 @@ func TestThreadHeard(t *testing.T) {
 	others := ofParent(ofSession(2, prompt(after(1), "p2")), "")
 	others.Whole = false
 	others.Entries = slices.Repeat(c.Entries, 100)
-	f.Apply(others) // threads of a daemon, say
+	f.Apply(others) // such as threads of a daemon
 	n := takeThreads(f, minute, open(7, 1, true))
 	diff(
 		t,
-		"heard",
+		"received",
 		[]Heard{{"worker", "[sm x] #a1b2c3", transcript.InstantOf(created.Add(time.Minute))}},
 		n.Heard,
 	)
 	if n := takeThreads(f, minute, open(7, 1, true)); len(n.Heard) != 0 {
-		t.Errorf("heard twice: %+v", n.Heard)
+		t.Errorf("received twice: %+v", n.Heard)
 	}
 }
 
-// TestThread: an agent's thread is that which its client has open; a subagent
-// has none of its own, though its thread stays open when it has finished.
+// TestThread tests that an agent's thread is the one that its client has open, and that a
+// subagent has none, though its thread stays open when it has finished.
 func TestThread(t *testing.T) {
 	f := unsettled()
 	for n, parent := range []string{1: "", 2: uuid(1), 3: ""} {

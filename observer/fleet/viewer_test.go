@@ -80,7 +80,8 @@ func TestViewFields(t *testing.T) {
 	diff(t, "after a compaction", []View{want}, f.Views(at.Add(11*time.Minute+1)))
 }
 
-// TestOutdatedTitle: earlier versions stored the branch where there was a prompt.
+// TestOutdatedTitle tests that titles of earlier versions, with the branch instead of the
+// prompt, are read again.
 func TestOutdatedTitle(t *testing.T) {
 	p := ofSession(1, prompt(before(1), "p1"))
 	x := File{Cursor: p.whole().Cursor, Name: p.name, Session: p.fold.Session}
@@ -120,7 +121,7 @@ func TestViewsOrder(t *testing.T) {
 	}
 }
 
-// idle makes a fleet of n sessions where nothing is new.
+// idle returns a fleet of n sessions without news.
 func idle(n int, keep func(Delta)) *Fleet {
 	f := newStore().unsettled()
 	for i := range n {
@@ -133,7 +134,7 @@ func idle(n int, keep func(Delta)) *Fleet {
 	return f
 }
 
-// idleChange has strings of its own, as those that are read from files.
+// idleChange returns a change with separate strings, as those read from files.
 func idleChange(i int) transcript.Change {
 	path := fmt.Sprintf(
 		"/home/developer/.claude/projects/-home-developer-src-project-%03d/%s.jsonl",
@@ -179,7 +180,8 @@ func heap() uint64 {
 	return m.HeapAlloc
 }
 
-// An idle session may take 2 KB, with the fleet as it was read and after a restart.
+// TestMemory tests that an idle session takes at most 2 KB, in a fleet as it was read and
+// after a restart.
 func TestMemory(t *testing.T) {
 	const n, most = 10_000, 2 << 10
 	disk := newStore()

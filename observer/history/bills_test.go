@@ -18,8 +18,8 @@ import (
 	"sm/transcript/transcripttest"
 )
 
-// busy is a session that reads files and is compacted, and one that goes on
-// from it after a clear or a handoff, or none.
+// busy returns a session that reads files and is compacted, and one that continues it after a
+// clear or a handoff, or none.
 func busy(rng *rand.Rand, n int) []*transcripttest.HandWritten {
 	s := transcripttest.NewHandWritten(n)
 	work := func(s *transcripttest.HandWritten) {
@@ -54,8 +54,8 @@ func busy(rng *rand.Rand, n int) []*transcripttest.HandWritten {
 	return []*transcripttest.HandWritten{s, next}
 }
 
-// live has a fleet that follows sessions, a few lines at a time, and gives the
-// newest bill of each.
+// live returns the newest bill of each session by a fleet that follows the sessions, a few
+// lines at a time.
 func live(
 	all []*transcripttest.HandWritten,
 	dir string,
@@ -101,8 +101,8 @@ func live(
 	return f, bills
 }
 
-// TestBillsLiveAndPast: what is followed and what is read afterwards have the
-// same bills, however few lines come at a time.
+// TestBillsLiveAndPast tests that sessions that are followed have the same bills as those
+// read afterwards, for any number of lines at a time.
 func TestBillsLiveAndPast(t *testing.T) {
 	kinds := map[transcript.Billed]int{}
 	for seed := range uint64(30) {
@@ -137,13 +137,13 @@ func TestBillsLiveAndPast(t *testing.T) {
 		transcript.BilledClear:      5,
 	} {
 		if kinds[kind] < n {
-			t.Errorf("%d of %s", kinds[kind], kind)
+			t.Errorf("got %d of %s", kinds[kind], kind)
 		}
 	}
 }
 
-// TestBillsOfCopies: a boundary in several transcripts counts in the one that
-// goes on longest after it.
+// TestBillsOfCopies tests that a boundary in several transcripts counts in the one that
+// continues longest after it.
 func TestBillsOfCopies(t *testing.T) {
 	s := transcripttest.NewHandWritten(1)
 	s.Turn()

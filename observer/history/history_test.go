@@ -26,7 +26,7 @@ func place(t *testing.T, path string, content []byte) {
 	}
 }
 
-// settled is what happened in the transcripts of a folder.
+// settled returns the events in the transcripts of a folder.
 func settled(t *testing.T, dir string) *History {
 	t.Helper()
 	h := unsettled(t, dir)
@@ -34,7 +34,7 @@ func settled(t *testing.T, dir string) *History {
 	return h
 }
 
-// unsettled has read all transcripts of a folder, and not compared them yet.
+// unsettled returns all transcripts of a folder, read but not compared.
 func unsettled(t *testing.T, dir string) *History {
 	t.Helper()
 	h, err := Read(t.Context(), Options{Clients: clientstest.Table()}, []string{dir})
@@ -44,8 +44,8 @@ func unsettled(t *testing.T, dir string) *History {
 	return h
 }
 
-// TestOrigins: of a resume that keeps all names, and of a fork of a fork, what
-// was shared happened where it was first.
+// TestOrigins tests with a resume that keeps all names, and with a fork of a fork, that
+// shared events happened in the first file.
 func TestOrigins(t *testing.T) {
 	a := transcripttest.NewHandWritten(1)
 	a.Turn()
@@ -59,13 +59,12 @@ func TestOrigins(t *testing.T) {
 	a.Turn()
 	h := settled(t, transcripttest.Written(t, t.TempDir(), a, b))
 	if h.logs[0].change.Name != a.ID {
-		t.Error("the copy comes first")
+		t.Error("the copy is first")
 	}
 }
 
-// TestInTheirOrder: a fork that has its new reply before its copies, and a
-// resume that has written its copies anew, are read in the order and at the
-// times of the original events.
+// TestInTheirOrder tests that a fork with its new reply before its copies, and a resume that
+// has rewritten its copies, are read in the order and at the times of the original events.
 func TestInTheirOrder(t *testing.T) {
 	for _, c := range []struct {
 		kind    string
@@ -108,7 +107,7 @@ func TestInTheirOrder(t *testing.T) {
 			})
 			if err != nil || seen != 1 || old != 3 {
 				t.Errorf(
-					"%v; told %d times, %d readings of the origin; want 3",
+					"%v; got %d reports, %d readings of the original; want 3",
 					err,
 					seen,
 					old,
@@ -118,11 +117,11 @@ func TestInTheirOrder(t *testing.T) {
 	}
 }
 
-// TestOrderOfFiles: workers read files in any order, and what is found out
-// about the sessions is always the same.
+// TestOrderOfFiles tests that the result does not depend on the order in which workers read
+// files.
 func TestOrderOfFiles(t *testing.T) {
 	if testing.Short() {
-		t.Skip("one goroutine: the race detector finds nothing in it, and takes ten times as long")
+		t.Skip("uses one goroutine, and is ten times as slow with the race detector")
 	}
 	type finding struct {
 		Place  int
@@ -168,7 +167,7 @@ func TestOrderOfFiles(t *testing.T) {
 	}
 }
 
-// TestInterrupted: Each ends with its context, before the last transcript.
+// TestInterrupted tests that Each ends with its context, before the last transcript.
 func TestInterrupted(t *testing.T) {
 	dir := t.TempDir()
 	for n := range 3 {
@@ -178,9 +177,9 @@ func TestInterrupted(t *testing.T) {
 	}
 	h := settled(t, dir)
 	ctx, cancel := context.WithCancel(t.Context())
-	told := 0
-	err := h.Each(ctx, func(Timeline) { told++; cancel() })
-	if !errors.Is(err, context.Canceled) || told != 1 {
-		t.Errorf("%d told, %v", told, err)
+	n := 0
+	err := h.Each(ctx, func(Timeline) { n++; cancel() })
+	if !errors.Is(err, context.Canceled) || n != 1 {
+		t.Errorf("got %d timelines, %v", n, err)
 	}
 }

@@ -13,7 +13,7 @@ import (
 	"sm/transcript/transcripttest"
 )
 
-// rules are the conditions of the alerts on pressure, as dashboards/prometheus has them.
+// rules are the conditions of the alerts on pressure in dashboards/prometheus.
 type rules struct{ high, imminent, few, least float64 }
 
 func rulesOf(t *testing.T) (r rules) {
@@ -40,8 +40,8 @@ func rulesOf(t *testing.T) (r rules) {
 	return r
 }
 
-// watch is what Prometheus sees of one agent that scrapes it every 15 seconds
-// and evaluates its rules 7 seconds later.
+// watch is what Prometheus sees of one agent with scrapes every 15 seconds and evaluations of
+// its rules 7 seconds later.
 type watch struct {
 	rules
 	now            time.Time
@@ -54,8 +54,8 @@ type watch struct {
 
 const scrapeEvery = 15 * time.Second
 
-// until lets time pass: a scrape shows what holds, an evaluation what was
-// scraped. After a pause of 10 minutes no alert holds.
+// until advances the time: a scrape shows the present state, an evaluation the last scrape.
+// After a pause of 10 minutes no alert holds.
 func (w *watch) until(now time.Time) {
 	if w.now.IsZero() {
 		w.now = now
@@ -77,7 +77,7 @@ func (w *watch) until(now time.Time) {
 	}
 }
 
-// see takes what the engine knows after an event.
+// see takes the engine's view after an event.
 func (w *watch) see(v alerts.View, reading bool) {
 	if reading {
 		w.read = true
@@ -98,12 +98,12 @@ func (w *watch) see(v alerts.View, reading bool) {
 	}
 }
 
-// warned counts automatic compactions where the threshold was known within a tenth, and
-// those of them before which an alert fired at least two replies ahead.
+// warned counts automatic compactions where the threshold was known within a tenth, and those
+// before which an alert fired at least two replies ahead.
 type warned struct{ known, high, imminent int }
 
 func (n *warned) compacted(w *watch) {
-	if !w.read || w.ratio < 0.9 { // the client compacts at a threshold of its own
+	if !w.read || w.ratio < 0.9 { // the client compacts at another threshold
 		return
 	}
 	n.known++
@@ -115,8 +115,8 @@ func (n *warned) compacted(w *watch) {
 	}
 }
 
-// warnings replays all sessions of some folders, each as one agent of a client
-// as it is installed.
+// warnings replays all sessions of some folders, each as one agent of a client with default
+// settings.
 func warnings(t *testing.T, dirs ...string) (n warned) {
 	t.Helper()
 	limits := rulesOf(t)
@@ -153,13 +153,13 @@ func warnings(t *testing.T, dirs ...string) (n warned) {
 	return n
 }
 
-// TestImminentBeforeCompaction: with scrapes every 15 seconds the alerts on
-// pressure come at least two replies before 19 of 20 automatic compactions,
-// where the client compacts within a tenth of the threshold that is known.
+// TestImminentBeforeCompaction tests with scrapes every 15 seconds that the alerts on
+// pressure fire at least two replies before 19 of 20 automatic compactions, if the client
+// compacts within a tenth of the known threshold.
 func TestImminentBeforeCompaction(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {
-		t.Skip("one fleet has too few compactions for a share")
+		t.Skip("one fleet has too few compactions")
 	}
 	r := rulesOf(t)
 	if r.high != alerts.HighFrom || r.imminent != alerts.ImminentFrom {

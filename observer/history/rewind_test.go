@@ -12,9 +12,8 @@ import (
 	"sm/transcript/transcripttest"
 )
 
-// TestRewound: a rewind has its place, the size from which the conversation
-// goes on and the part that was taken back; a copy of it belongs to another
-// session.
+// TestRewound tests that a rewind has its place, the size from which the conversation
+// continues and the part that was removed, and that a copy of it belongs to another session.
 func TestRewound(t *testing.T) {
 	s := transcripttest.NewHandWritten(1)
 	s.Turn()

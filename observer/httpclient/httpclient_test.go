@@ -12,7 +12,7 @@ import (
 	"testing"
 )
 
-// TestBounded: a large answer is cut off with an error.
+// TestBounded tests that a large answer is cut off with an error.
 func TestBounded(t *testing.T) {
 	t.Parallel()
 	web := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -41,7 +41,7 @@ func TestBounded(t *testing.T) {
 	}
 }
 
-// TestNewRefuses: errors are one line, end with what to do and show no secret.
+// TestNewRefuses tests that errors are one line, end with the remedy and contain no secret.
 func TestNewRefuses(t *testing.T) {
 	t.Parallel()
 	for name, text := range map[string]string{
@@ -65,7 +65,7 @@ func TestNewRefuses(t *testing.T) {
 	}
 }
 
-// TestOddFiles: a configuration is a regular file of at most 1 MiB.
+// TestOddFiles tests that a configuration must be a regular file of at most 1 MiB.
 func TestOddFiles(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

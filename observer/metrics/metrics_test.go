@@ -31,7 +31,7 @@ func testExporter() *Exporter {
 	})
 }
 
-// testSnapshot has so many sessions with every figure, and one without any.
+// testSnapshot has this number of sessions with every figure, and one without any.
 func testSnapshot(sessions int) *Snapshot {
 	now := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 	s := &Snapshot{Hooks: map[hook.Event]uint64{"Stop": 3, "other": 0}}
@@ -74,8 +74,8 @@ func testSnapshot(sessions int) *Snapshot {
 	return s
 }
 
-// TestGatherConsistent: the library's own check, which it makes only where several
-// gatherers meet, finds nothing, and all families and labels are in order.
+// TestGatherConsistent tests that the library's own check, which it makes only for several
+// gatherers, finds nothing, and that all families and labels are in order.
 func TestGatherConsistent(t *testing.T) {
 	t.Parallel()
 	e := testExporter()
@@ -112,8 +112,8 @@ func TestGatherConsistent(t *testing.T) {
 	}
 }
 
-// TestGatherUnknown: what is not known of a session has no series, and the values of
-// the label state are few, whatever a client's registry says.
+// TestGatherUnknown tests that unknown figures of a session have no series, and that the
+// label state has few values for any registry of a client.
 func TestGatherUnknown(t *testing.T) {
 	t.Parallel()
 	s := testSnapshot(0)
@@ -142,7 +142,8 @@ func TestGatherUnknown(t *testing.T) {
 	}
 }
 
-// TestHistogram: buckets are cumulative, and the count holds what is beyond the last bound.
+// TestHistogram tests that buckets are cumulative, and that the count includes values beyond
+// the last bound.
 func TestHistogram(t *testing.T) {
 	t.Parallel()
 	b := newBuilder()
@@ -159,7 +160,7 @@ func TestHistogram(t *testing.T) {
 	}
 }
 
-// TestLimit: of sessions seen at the same time it is always the same ones, in
+// TestLimit tests that the choice among sessions seen at the same time is always the same, in
 // the order of their labels.
 func TestLimit(t *testing.T) {
 	t.Parallel()
@@ -181,7 +182,7 @@ func TestLimit(t *testing.T) {
 	}
 }
 
-// TestTame tries what no table has.
+// TestTame tests random bytes.
 func TestTame(t *testing.T) {
 	t.Parallel()
 	rng := rand.New(rand.NewPCG(1, 2))
@@ -207,7 +208,7 @@ func TestTame(t *testing.T) {
 	}
 }
 
-// BenchmarkServe is what a scrape costs beside the wait for the loop.
+// BenchmarkServe measures a scrape without the wait for the loop.
 func BenchmarkServe(b *testing.B) {
 	e := testExporter()
 	for _, sessions := range []int{500, 10_000} {
@@ -230,7 +231,7 @@ func BenchmarkServe(b *testing.B) {
 	}
 }
 
-// discard is a peer that takes everything at once.
+// discard is a peer that accepts everything at once.
 type discard struct{}
 
 func (discard) Header() http.Header         { return http.Header{} }

@@ -11,12 +11,12 @@ import (
 	"testing"
 )
 
-// TestCommand: the arguments reach the program as they are, the text is one line of
-// its input, and a program never meets another one of its own.
+// TestCommand tests that the arguments reach the program unchanged, that the text is one line
+// of its input, and that only one program runs at a time.
 func TestCommand(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	// mkdir fails where another one is between mkdir and rmdir.
+	// mkdir fails if another program is between mkdir and rmdir.
 	c := &Command{Argv: []string{
 		"/bin/sh", "-ec", `mkdir "$0/one"; printf '%s|' "$@" >"$0/argv"; cat >"$0/input"; rmdir "$0/one"`,
 		dir, "$(touch x)", "a b",
@@ -50,8 +50,8 @@ func TestCommand(t *testing.T) {
 	}
 }
 
-// TestRunEndsWithTheObserver: a command that hangs, and what it has started,
-// are killed once the observer ends.
+// TestRunEndsWithTheObserver tests that a command that hangs, and its child processes, are
+// killed when the observer ends.
 func TestRunEndsWithTheObserver(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -61,7 +61,8 @@ func TestRunEndsWithTheObserver(t *testing.T) {
 	}
 	ctx, stop := context.WithCancel(t.Context())
 	ended := make(chan error, 1)
-	// Both the shell and its child have the pipe open for writing: it ends when both are gone.
+	// Both the shell and its child have the pipe open for writing: it ends when both have
+	// ended.
 	go func() {
 		ended <- (&Command{Argv: []string{
 			"/bin/sh",
@@ -86,6 +87,6 @@ func TestRunEndsWithTheObserver(t *testing.T) {
 		t.Errorf("read %d bytes, %v", n, err)
 	}
 	if err := <-ended; err == nil {
-		t.Error("a command that was killed has not failed")
+		t.Error("a killed command returned no error")
 	}
 }

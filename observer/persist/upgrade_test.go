@@ -22,9 +22,9 @@ import (
 
 var update = flag.Bool("update", false, "write the golden files anew")
 
-// TestReleased: what each released version stored is read whole: files and
-// sessions, agents, messages and reminders. The file of a release is made by
-// its own observer and never changes afterwards.
+// TestReleased tests that the state of each released version is read completely: files and
+// sessions, agents, messages and reminders. The file of a release is made by its observer and
+// never changes afterwards.
 func TestReleased(t *testing.T) {
 	files, err := filepath.Glob("../state/testdata/released/*.db.gz")
 	if err != nil || len(files) == 0 {
@@ -99,7 +99,7 @@ func summary(t *testing.T, s *state.Store) string {
 	return b.String()
 }
 
-// contents lists what the values say.
+// contents lists the values.
 func contents(t *testing.T, s *state.Store) string {
 	t.Helper()
 	k, err := Load(s)
@@ -121,8 +121,8 @@ func contents(t *testing.T, s *state.Store) string {
 	return b.String()
 }
 
-// TestAutoCompact: the settings of a client for compaction stay those of its agent over a
-// restart, and over one with another version. The data is as earlier versions store it.
+// TestAutoCompact tests that the settings of a client for compaction are kept with its agent
+// across a restart, also with another version. The data is as stored by earlier versions.
 func TestAutoCompact(t *testing.T) {
 	const data = `"AutoCompact":{"Off":true,"Window":"150000","Percent":"80","Output":"9","Setting":180000,"IdleOff":true,"IdleMin":"7",` +
 		`"Models":[{"Model":"claude-opus-4","Tokens":150000},{"Model":"opus","Tokens":0}]}`

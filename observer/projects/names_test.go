@@ -8,7 +8,7 @@ import (
 	"github.com/rogpeppe/go-internal/txtar"
 )
 
-// TestName names the projects of the directories in testdata/names.txtar.
+// TestName tests the names of the projects of the directories in testdata/names.txtar.
 func TestName(t *testing.T) {
 	tree, err := txtar.ParseFile("testdata/names.txtar")
 	dir := t.TempDir()

@@ -17,7 +17,7 @@ import (
 
 const session = "00000000-0000-4000-8000-000000000001"
 
-// write makes an empty transcript.
+// write writes an empty transcript.
 func write(t *testing.T, path string) {
 	t.Helper()
 	noErrors(t, os.MkdirAll(filepath.Dir(path), 0o700))
@@ -33,7 +33,8 @@ func noErrors(t *testing.T, errs ...error) {
 	}
 }
 
-// TestRoots: a folder is learnt once, by whatever name, and no more than there is room for.
+// TestRoots tests that a folder is added once, by any of its names, and that the number of
+// folders is limited.
 func TestRoots(t *testing.T) {
 	dir, err := filepath.EvalSymlinks(t.TempDir())
 	noErrors(t, err)
@@ -98,8 +99,8 @@ func TestRoots(t *testing.T) {
 	}
 }
 
-// TestShortLivedRoots: folders that are gone make room for others, and one that comes back is
-// learnt again.
+// TestShortLivedRoots tests that removed folders make room for others, and that one that
+// comes back is added again.
 func TestShortLivedRoots(t *testing.T) {
 	dir, err := filepath.EvalSymlinks(t.TempDir())
 	noErrors(t, err)
@@ -131,7 +132,7 @@ func TestShortLivedRoots(t *testing.T) {
 		hook(n)
 	}
 	if dropped, fresh := hook(MaxLearnt); dropped != 0 || fresh {
-		t.Errorf("a full list takes one more: %v, %d dropped", fresh, dropped)
+		t.Errorf("a full list: got %v, %d dropped", fresh, dropped)
 	}
 	const gone = 3
 	for n := range gone {
@@ -148,8 +149,8 @@ func TestShortLivedRoots(t *testing.T) {
 	}
 }
 
-// TestRootsOfCodex: a CODEX_HOME of its own is learnt with its format, and
-// known again at the next start.
+// TestRootsOfCodex tests that another CODEX_HOME is added with its format, and known at the
+// next start.
 func TestRootsOfCodex(t *testing.T) {
 	dir, err := filepath.EvalSymlinks(t.TempDir())
 	noErrors(t, err)

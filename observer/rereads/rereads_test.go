@@ -11,8 +11,8 @@ import (
 	"sm/transcript"
 )
 
-// view is an agent in a folder, whose newest bill has files that were read
-// again, each with its tokens.
+// view returns an agent in a folder, whose newest bill has files that were read again, each
+// with its tokens.
 func view(
 	agent, folder string,
 	kind transcript.Billed,
@@ -142,7 +142,7 @@ func TestNames(t *testing.T) {
 	}
 }
 
-// TestNamesWithoutFolder: agents without a known folder do not share a project.
+// TestNamesWithoutFolder tests that agents without a known folder do not share a project.
 func TestNamesWithoutFolder(t *testing.T) {
 	t.Parallel()
 	all := []fleet.View{view("api", "", transcript.BilledCompaction, file("b.go", 1))}

@@ -30,7 +30,7 @@ func benchSave(b *testing.B, s *Store, d fleet.Delta) {
 	noErrors(b, s.Save(d))
 }
 
-// randomClaims spread over the sessions as messages do.
+// randomClaims are spread over the sessions as messages are.
 func randomClaims(r *rand.Rand, n, sessions int) []fleet.Claim {
 	out := make([]fleet.Claim, n)
 	for i := range out {
@@ -49,8 +49,8 @@ func fileSize(b *testing.B, dir string) float64 {
 	return float64(info.Size())
 }
 
-// BenchmarkRestart opens and loads what 10 000 transcripts leave behind, with a ledger
-// of their messages beside it.
+// BenchmarkRestart opens and loads the state of 10 000 transcripts, with a ledger of their
+// messages.
 func BenchmarkRestart(b *testing.B) {
 	for _, messages := range []int{0, benchClaims} {
 		b.Run(fmt.Sprint(messages), func(b *testing.B) {

@@ -17,7 +17,7 @@ import (
 	"github.com/fxamacker/cbor/v2"
 )
 
-// fill sets every field to a value of its own that is not zero.
+// fill sets every field to a different value that is not zero.
 func fill(t *testing.T, v reflect.Value, n *int64) {
 	t.Helper()
 	*n += 7
@@ -68,7 +68,7 @@ func filled[T any](t *testing.T) T {
 }
 
 func TestStoredSurvives(t *testing.T) {
-	// What a Store writes besides records of their own: created, settled, claims.
+	// A Store also writes these outside of records: created, settled, claims.
 	want := filled[fleet.Stored](t)
 	for i := range want.Files {
 		want.Files[i].Cursor.Path += fmt.Sprint(i)
@@ -76,7 +76,7 @@ func TestStoredSurvives(t *testing.T) {
 	dir := t.TempDir()
 	s, err := Open(dir, quiet(), want.Created)
 	noErrors(t, err)
-	want.Agents = nil // they are values, which the observer writes
+	want.Agents = nil // values are written by the observer
 	mustSave(t, s, fleet.Delta{
 		Settled:  want.Settled,
 		Files:    want.Files,
@@ -93,7 +93,7 @@ func TestStoredSurvives(t *testing.T) {
 	}
 }
 
-// TestStoredNames: the names of the fields are those of earlier versions. A renamed
+// TestStoredNames tests that the names of the fields are those of earlier versions. A renamed
 // field would be read as zero.
 func TestStoredNames(t *testing.T) {
 	t.Parallel()
@@ -121,7 +121,7 @@ func TestStoredNames(t *testing.T) {
 	}
 }
 
-// names lists the fields of a decoded record, those of records in it in brackets.
+// names lists the fields of a decoded record, those of nested records in brackets.
 func names(v any) string {
 	switch v := v.(type) {
 	case []any:

@@ -18,8 +18,8 @@ import (
 	"sm/transcript"
 )
 
-// sampleState is a file with everything in it, and what it holds. It has been written
-// to often enough that there are free pages and pages of old versions.
+// sampleState returns a file with every kind of record, and its content. It was written often
+// enough to have free pages and pages of old versions.
 func sampleState(t *testing.T) (image []byte, content fleet.Stored, messages map[transcript.Key]transcript.Key) {
 	t.Helper()
 	dir := t.TempDir()
@@ -50,7 +50,7 @@ func sampleState(t *testing.T) (image []byte, content fleet.Stored, messages map
 		learn(messages, d.Messages)
 		mustSave(t, s, d)
 	}
-	// Once more, so that both meta pages lead to the same.
+	// Saved twice, so that both meta pages refer to the same content.
 	mustSave(t, s, fleet.Delta{Counters: &content.Counters})
 	if d := sameStored(content, mustLoad(t, s)); d != "" {
 		t.Fatalf("(-want +got):\n%s", d)
@@ -61,7 +61,7 @@ func sampleState(t *testing.T) (image []byte, content fleet.Stored, messages map
 	return image[:usedBytes(t, image)], content, messages
 }
 
-// Where bbolt keeps what on a meta page, behind a header of 16 bytes.
+// Offsets in a meta page of bbolt, after a header of 16 bytes.
 const (
 	metaAt       = 16
 	metaSumAt    = 56
@@ -69,7 +69,7 @@ const (
 	metaTransact = 48
 )
 
-// usedBytes returns the size of the file without the room to grow behind its last page.
+// usedBytes returns the size of the file without the free space after its last page.
 func usedBytes(t *testing.T, image []byte) int {
 	t.Helper()
 	size := os.Getpagesize()
@@ -80,7 +80,7 @@ func usedBytes(t *testing.T, image []byte) int {
 	return size * int(binary.NativeEndian.Uint64(newest[metaPagesAt:]))
 }
 
-// plant makes a state directory with that file in it.
+// plant creates a state directory with that file.
 func plant(t *testing.T, dir string, image []byte) {
 	t.Helper()
 	noErrors(t, os.RemoveAll(dir), os.Mkdir(dir, 0o700))
@@ -154,12 +154,13 @@ func fillRandom(b []byte) {
 	}
 }
 
-// A byte of a record costs that record, until it is stored again.
+// TestDamagedRecordIsDropped tests that a damaged byte of a record loses only that record,
+// until it is stored again.
 func TestDamagedRecordIsDropped(t *testing.T) {
 	image, want, _ := sampleState(t)
 	lost := want.Files[7]
 	want.Files = slices.Delete(slices.Clone(want.Files), 7, 8)
-	// Old versions of its page hold it too.
+	// Old versions of its page contain it too.
 	image = bytes.ReplaceAll(
 		image,
 		[]byte(lost.Cursor.Path),
@@ -185,7 +186,7 @@ func TestDamagedRecordIsDropped(t *testing.T) {
 		!strings.Contains(log.String(), "records=1") {
 		t.Errorf("%d errors logged, want 1:\n%s", n, log.String())
 	}
-	mustSave(t, s, fleet.Delta{Records: []fleet.SessionRecord{sampleRecord(1)}}) // anything
+	mustSave(t, s, fleet.Delta{Records: []fleet.SessionRecord{sampleRecord(1)}}) // any change
 	s.Close()
 
 	s = mustOpen(t, dir)
@@ -199,8 +200,8 @@ func TestDamagedRecordIsDropped(t *testing.T) {
 	}
 }
 
-// The file becomes shorter under a running observer: what is mapped beyond its end
-// faults. That ends no process; the next start begins anew.
+// TestFileIsCutWhileOpen tests that a file truncated under a running observer, where mapped
+// pages beyond its end fault, does not end the process; the next start begins again.
 func TestFileIsCutWhileOpen(t *testing.T) {
 	dir := t.TempDir()
 	s := mustOpen(t, dir)
@@ -220,7 +221,7 @@ func TestFileIsCutWhileOpen(t *testing.T) {
 		}
 	}
 	if _, ok := s.Owner(stepClaim(3, 1).Key); ok {
-		t.Error("Owner knows something")
+		t.Error("Owner found a claim")
 	}
 	if err := s.Close(); err != nil {
 		t.Error(err)
@@ -237,7 +238,7 @@ func TestNewerVersionIsRefused(t *testing.T) {
 	mustSave(t, s, fleet.Delta{Settled: true, Files: []fleet.File{sampleFile(1)}})
 	err := updateLocked(s, func(w *writer) error {
 		w.putBytes(metaBucket, []byte(schemaRecord), binary.AppendVarint(nil, schema+1))
-		// It may hold anything.
+		// It may contain anything.
 		b, err := w.tx.CreateBucket([]byte("nest"))
 		if err == nil {
 			_, err = b.CreateBucket([]byte("egg"))
@@ -263,7 +264,7 @@ func TestNewerVersionIsRefused(t *testing.T) {
 	}
 }
 
-// A meta page can be whole and lead nowhere.
+// TestMetaLeadsNowhere tests valid meta pages with invalid references.
 func TestMetaLeadsNowhere(t *testing.T) {
 	image, _, _ := sampleState(t)
 	for _, at := range []int{16, 32, 40} { // root, list of free pages, number of pages
@@ -278,10 +279,10 @@ func TestMetaLeadsNowhere(t *testing.T) {
 			}
 			dir := filepath.Join(t.TempDir(), "sm")
 			plant(t, dir, b)
-			s := mustOpen(t, dir) // whole, or set aside: no panic, no fault
+			s := mustOpen(t, dir) // intact, or set aside: no panic, no fault
 			mustLoad(t, s)
 			d := fleet.Delta{Settled: true, Files: []fleet.File{sampleFile(1)}}
-			if s.Save(d) != nil { // a damaged list of free pages: the file is written anew
+			if s.Save(d) != nil { // a damaged list of free pages: the file is rewritten
 				mustSave(t, s, d)
 			}
 			s.Close()

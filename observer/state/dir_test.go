@@ -32,7 +32,7 @@ func TestDirectoryLayouts(t *testing.T) {
 	for _, c := range []struct {
 		name   string
 		layout func(dir string) error
-		want   string // part of the error, which ends with another way; "" for none
+		want   string // part of the error, which ends with the remedy; "" for none
 	}{
 		{"nothing", func(string) error { return nil }, ""},
 		{"private", mkdir(0o700), ""},
@@ -134,14 +134,15 @@ func testOpenError(t *testing.T, dir, want string) {
 
 func TestForeignDirectory(t *testing.T) {
 	if os.Geteuid() != 0 {
-		t.Skip("needs root, to give a directory away")
+		t.Skip("needs root to change owners")
 	}
 	dir := t.TempDir()
 	noErrors(t, os.Chown(dir, 12345, -1))
 	testOpenError(t, dir, "belongs to another user")
 }
 
-// A file that others may read, from a backup say, is made private again.
+// TestFileIsPrivate tests that a file that others may read, as from a backup, is made private
+// again.
 func TestFileIsPrivate(t *testing.T) {
 	dir := t.TempDir()
 	mustOpen(t, dir).Close()

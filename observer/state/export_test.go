@@ -16,7 +16,7 @@ import (
 	"sm/observer/tally"
 )
 
-// exported is a state with something of each kind, and its export.
+// exported returns a state with every kind of record, and its export.
 func exported(t *testing.T) (fleet.Stored, []byte) {
 	t.Helper()
 	s := mustOpen(t, t.TempDir())
@@ -38,7 +38,7 @@ func exported(t *testing.T) (fleet.Stored, []byte) {
 
 func anyValue(Value) error { return nil }
 
-// TestExport: what is imported elsewhere is what was exported, and exports the same.
+// TestExport tests that an imported state is the exported one, and exports the same.
 func TestExport(t *testing.T) {
 	want, text := exported(t)
 	dir := filepath.Join(t.TempDir(), "new")
@@ -72,12 +72,12 @@ func TestExport(t *testing.T) {
 		quiet(),
 		testNow(),
 	); err == nil {
-		t.Error("a directory in use is taken")
+		t.Error("import into a directory in use succeeded")
 	}
 }
 
-// TestImportRefuses: what is not the whole export leaves no state behind, and
-// what is there stays.
+// TestImportRefuses tests that an incomplete export leaves no state, and that existing state
+// stays.
 func TestImportRefuses(t *testing.T) {
 	_, text := exported(t)
 	lines := strings.SplitAfter(string(text), "\n")
@@ -120,7 +120,7 @@ func TestImportRefuses(t *testing.T) {
 			quiet(),
 			testNow(),
 		); err == nil {
-			t.Errorf("%s: %d records are taken", name, n)
+			t.Errorf("%s: got %d records, want an error", name, n)
 		}
 		for _, file := range []string{FileName, freshName} {
 			if _, err := os.Lstat(filepath.Join(dir, file)); !errors.Is(err, fs.ErrNotExist) {
@@ -139,7 +139,7 @@ func TestImportRefuses(t *testing.T) {
 		err,
 		unreadable,
 	) {
-		t.Errorf("a value that cannot be read: %v", err)
+		t.Errorf("an unreadable value: %v", err)
 	}
 
 	dir := t.TempDir()
@@ -154,16 +154,16 @@ func TestImportRefuses(t *testing.T) {
 		testNow(),
 	); err == nil ||
 		!strings.Contains(err.Error(), "--state") {
-		t.Errorf("over a state that exists: %v", err)
+		t.Errorf("over an existing state: %v", err)
 	}
 	s = mustOpen(t, dir)
 	defer s.Close()
 	if d := sameStored(want, mustLoad(t, s)); d != "" {
-		t.Errorf("what was there has changed (-want +got):\n%s", d)
+		t.Errorf("the existing state has changed (-want +got):\n%s", d)
 	}
 }
 
-// TestExportOfNoState: an export makes no state and sets none aside.
+// TestExportOfNoState tests that an export creates no state and sets none aside.
 func TestExportOfNoState(t *testing.T) {
 	dir := t.TempDir()
 	if _, err := ExportFile(
@@ -182,7 +182,7 @@ func TestExportOfNoState(t *testing.T) {
 	path := filepath.Join(dir, FileName)
 	noErrors(t, os.WriteFile(path, bad, 0o600))
 	if _, err := ExportFile(dir, "", io.Discard, quiet(), testNow()); err == nil {
-		t.Error("a damaged state is taken")
+		t.Error("export of a damaged state succeeded")
 	}
 	if now, err := os.ReadFile(path); err != nil || !bytes.Equal(now, bad) {
 		t.Errorf("the damaged file has changed: %v", err)

@@ -15,8 +15,8 @@ import (
 	"sm/observer/fleet"
 )
 
-// fillUntil saves steps until they fail with the cause, sees that
-// nothing is lost, lets relieve make room, and goes on with the same store.
+// fillUntil saves steps until they fail with the cause, checks that nothing is lost, makes
+// room with relieve, and continues with the same store.
 func fillUntil(dir string, cause error, relieve func() error) error {
 	s, n, err := openSteps(dir)
 	if err != nil {
@@ -26,7 +26,7 @@ func fillUntil(dir string, cause error, relieve func() error) error {
 		d, v := stepDelta(n)
 		return s.Save(d, v, Value{fmt.Sprint("pad/", n), make([]byte, 30_000)})
 	}
-	// A retry may yet find room: bbolt takes free pages as they come.
+	// A retry may still find room: bbolt takes free pages as they become available.
 	for failures := 0; failures < 3; {
 		if err = save(n + 1); err == nil {
 			failures = 0
@@ -34,7 +34,7 @@ func fillUntil(dir string, cause error, relieve func() error) error {
 			continue
 		}
 		failures++
-		if !strings.Contains(err.Error(), cause.Error()) { // bbolt does not wrap all
+		if !strings.Contains(err.Error(), cause.Error()) { // bbolt does not wrap all errors
 			return fmt.Errorf("step %d failed by %w, not by %w", n+1, err, cause)
 		}
 		if err := checkSteps(s, n); err != nil {
@@ -59,7 +59,7 @@ func fillUntil(dir string, cause error, relieve func() error) error {
 	return errors.Join(checkSteps(s, n), s.Close())
 }
 
-// limitChild may write files of a certain size only.
+// limitChild may write only files of a certain size.
 func limitChild(args []string) error {
 	var limit syscall.Rlimit
 	if err := syscall.Getrlimit(syscall.RLIMIT_FSIZE, &limit); err != nil {
@@ -86,7 +86,7 @@ func TestFileSizeLimit(t *testing.T) {
 	}
 }
 
-// fullChild fills a small file system, with something in it that can go.
+// fullChild fills a small file system, with a file in it that can be removed.
 func fullChild(args []string) error {
 	ballast := filepath.Join(args[0], "ballast")
 	if err := os.WriteFile(ballast, make([]byte, 1<<20), 0o600); err != nil {
@@ -114,14 +114,14 @@ func TestDiskFull(t *testing.T) {
 		mount[0],
 		append(mount[1:], "true")...,
 	).CombinedOutput(); err != nil {
-		t.Skipf("no file system of our own: %v %s", err, out)
+		t.Skipf("cannot mount a file system: %v %s", err, out)
 	}
 	if _, err := output(t, childCommand(t, mount, "full", dir)); err != nil {
 		t.Error(err)
 	}
 }
 
-// Nothing at all can be written when the first start comes.
+// TestReadOnlyDirectory tests a first start when nothing can be written.
 func TestReadOnlyDirectory(t *testing.T) {
 	if os.Geteuid() == 0 {
 		t.Skip("root writes everywhere")
@@ -144,11 +144,11 @@ func strace(t *testing.T, call, fault string, when int) []string {
 	return append(trace, "-e", fmt.Sprintf("inject=%s:%s:when=%d", call, fault, when))
 }
 
-// faultSteps is how many steps a child under strace makes.
+// faultSteps is the number of steps of a child under strace.
 const faultSteps = 4
 
-// TestFailingCalls has each of the calls that write fail once. Whatever was
-// acknowledged is there, and the step that failed succeeds at the next try.
+// TestFailingCalls makes each of the calls that write fail once. All acknowledged steps are
+// stored, and the step that failed succeeds at the next attempt.
 func TestFailingCalls(t *testing.T) {
 	for _, c := range []struct {
 		call, fault string
@@ -184,18 +184,18 @@ func TestFailingCalls(t *testing.T) {
 				}
 				testSteps(t, dir, faultSteps, faultSteps)
 			}
-			t.Logf("%d failures, %d files written anew", failures, renewals)
+			t.Logf("%d failures, %d files rewritten", failures, renewals)
 			if failures == 0 {
 				t.Errorf("no %s has failed", c.call)
 			}
 			if c.call == "fdatasync" && renewals == 0 {
-				t.Error("no file was in doubt")
+				t.Error("no file was rewritten")
 			}
 		})
 	}
 }
 
-// shortcut is the number of cases to leave out when there is little time.
+// shortcut returns the number of cases to leave out in short mode.
 func shortcut(n int) int {
 	if testing.Short() {
 		return n
@@ -227,7 +227,7 @@ func TestKillAtCalls(t *testing.T) {
 				)
 				acked := 0
 				if err == nil {
-					acked = faultSteps // there were not as many calls
+					acked = faultSteps // there were fewer calls
 				} else if len(words) > 0 {
 					acked, _ = strconv.Atoi(words[len(words)-1])
 				}

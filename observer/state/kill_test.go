@@ -9,22 +9,21 @@ import (
 	"time"
 )
 
-// TestKills kills a process that saves without pause, again and again in one state
-// directory.
+// TestKills kills a process that saves without pause, many times in one state directory.
 func TestKills(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes long; the run without the race detector has it")
 	}
 	const kills = 200
 	dir := filepath.Join(t.TempDir(), "sm")
-	unsaid := 0 // kills between the commit and the word of it
+	unsaid := 0 // kills between a commit and its acknowledgement
 	for kill := range kills {
 		acked := killOnce(t, dir)
 		s, n, err := openSteps(dir)
 		if err != nil {
 			t.Fatalf("kill %d: %v", kill, err)
 		}
-		if acked < 0 { // before its first word
+		if acked < 0 { // before its first acknowledgement
 			acked = n
 		}
 		if n != acked && n != acked+1 {
@@ -39,7 +38,7 @@ func TestKills(t *testing.T) {
 		}
 		s.Close()
 	}
-	t.Logf("%d of %d kills came between a commit and the word of it", unsaid, kills)
+	t.Logf("%d of %d kills were between a commit and its acknowledgement", unsaid, kills)
 }
 
 // killOnce returns the last step that was acknowledged, -1 for none.
@@ -64,7 +63,7 @@ func killOnce(t *testing.T, dir string) int {
 		}
 	}
 	if err := cmd.Wait(); err == nil || cmd.ProcessState.ExitCode() >= 0 {
-		t.Fatalf("the child ended by itself: %v", err)
+		t.Fatalf("the child had already ended: %v", err)
 	}
 	return acked
 }

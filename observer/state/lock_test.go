@@ -27,7 +27,7 @@ func TestSecondStart(t *testing.T) {
 	mustOpen(t, dir)
 }
 
-// A kill leaves a pid that says nothing any more.
+// TestDeadHolder tests that the pid left by a kill is not used.
 func TestDeadHolder(t *testing.T) {
 	for name, content := range map[string]string{
 		"dead": "4194305\n", "empty": "", "garbage": strings.Repeat(
@@ -49,7 +49,8 @@ func TestDeadHolder(t *testing.T) {
 	}
 }
 
-// Whoever holds the lock without signing it is not named, and not waited for long.
+// TestNamelessHolder tests that a process that holds the lock without writing its pid is not
+// named, and not waited for long.
 func TestNamelessHolder(t *testing.T) {
 	dir := t.TempDir()
 	f, err := os.Create(filepath.Join(dir, lockName))

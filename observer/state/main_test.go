@@ -21,7 +21,7 @@ func TestMain(m *testing.M) {
 		goleak.VerifyTestMain(m)
 		return
 	}
-	// Faults are counted by thread, so there should be one.
+	// Faults are counted per thread, so there should be one.
 	runtime.LockOSThread()
 	child, ok := map[string]func([]string) error{
 		"save": saveChild, "retry": retryChild, "full": fullChild, "limit": limitChild,
@@ -37,7 +37,8 @@ func TestMain(m *testing.M) {
 	os.Exit(0)
 }
 
-// childCommand runs this binary in a role, under another program if before names one.
+// childCommand returns a command that runs this binary in a role, under another program if
+// before names one.
 func childCommand(t *testing.T, before []string, role string, args ...string) *exec.Cmd {
 	t.Helper()
 	self, err := os.Executable()
@@ -56,5 +57,5 @@ func output(t *testing.T, cmd *exec.Cmd) ([]string, error) {
 	return strings.Fields(string(out)), err
 }
 
-// say is a child's line to its parent.
+// say prints a child's line for its parent.
 func say(format string, args ...any) { fmt.Fprintf(os.Stdout, format+"\n", args...) }

@@ -13,8 +13,8 @@ import (
 	"sm/transcript"
 )
 
-// schema1 reads one of the files that the last version with schema 1 wrote: a state with
-// every field set, and its content as JSON.
+// schema1 returns a file written by the last version with schema 1: a state with every field
+// set, and its content as JSON.
 func schema1(tb testing.TB, name string) []byte {
 	tb.Helper()
 	f, err := os.Open(filepath.Join("testdata", "schema1", name))
@@ -27,7 +27,7 @@ func schema1(tb testing.TB, name string) []byte {
 	return data
 }
 
-// TestMigration: everything in a state of schema 1 is taken over.
+// TestMigration tests that everything in a state of schema 1 is taken over.
 func TestMigration(t *testing.T) {
 	t.Parallel()
 	var want struct {
@@ -59,7 +59,7 @@ func TestMigration(t *testing.T) {
 	}
 }
 
-// TestMigrationOfDamage: damage in a file of schema 1 loses single records, or the
+// TestMigrationOfDamage tests that damage in a file of schema 1 loses single records, or the
 // file is set aside.
 func TestMigrationOfDamage(t *testing.T) {
 	t.Parallel()

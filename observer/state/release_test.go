@@ -14,7 +14,7 @@ import (
 	"sm/transcript"
 )
 
-// TestRelease: pages that are given back are read again when they are needed.
+// TestRelease tests that released pages are read again when they are needed.
 func TestRelease(t *testing.T) {
 	s := mustOpen(t, t.TempDir())
 	mustSave(t, s, manyRecords())
@@ -43,8 +43,8 @@ func TestRelease(t *testing.T) {
 	}
 }
 
-// TestFirstStart: a large first delta takes several transactions, and nothing of them
-// counts while the last one is missing.
+// TestFirstStart tests that a large first delta takes several transactions, which do not
+// count while the last one is missing.
 func TestFirstStart(t *testing.T) {
 	dir := t.TempDir()
 	d := manyRecords()
@@ -100,7 +100,7 @@ func TestFirstStart(t *testing.T) {
 
 const manyFiles = 12_288
 
-// manyRecords is what a first start may find.
+// manyRecords returns the records of a large first start.
 func manyRecords() (d fleet.Delta) {
 	for n := range manyFiles {
 		d.Files = append(d.Files, fleet.File{
@@ -117,8 +117,8 @@ func manyRecords() (d fleet.Delta) {
 	return d
 }
 
-// residentFile is how much of files this process has in memory, in KB; 0 where the system
-// does not say.
+// residentFile returns how much of files this process has in memory, in KB; 0 if the system
+// does not report it.
 func residentFile(t *testing.T) int {
 	t.Helper()
 	text, _ := os.ReadFile("/proc/self/status") // not everywhere

@@ -7,8 +7,8 @@ import (
 	"sm/transcript"
 )
 
-// TestOwnerWhileSaving: Owner, which the loop calls for each new message, does not wait
-// for a transaction.
+// TestOwnerWhileSaving tests that Owner, which the loop calls for each new message, does not
+// wait for a transaction.
 func TestOwnerWhileSaving(t *testing.T) {
 	t.Parallel()
 	s := mustOpen(t, t.TempDir())

@@ -30,7 +30,7 @@ func sampleID(i int) string {
 	)
 }
 
-// sampleFile looks like the file of a real session.
+// sampleFile returns a file like that of a real session.
 func sampleFile(i int) fleet.File {
 	id := sampleID(i)
 	cwd := fmt.Sprintf("/home/dev/projects/project-%d", i%50)
@@ -153,7 +153,7 @@ func learn(model map[transcript.Key]transcript.Key, claims []fleet.Claim) {
 	}
 }
 
-// testOwners looks up what is there, and the neighbours that are not.
+// testOwners looks up existing keys, and neighbours that do not exist.
 func testOwners(t *testing.T, s *Store, model map[transcript.Key]transcript.Key) {
 	t.Helper()
 	for k, want := range model {
@@ -171,13 +171,13 @@ func testOwners(t *testing.T, s *Store, model map[transcript.Key]transcript.Key)
 				continue
 			}
 			if owner, ok := s.Owner(near); ok {
-				t.Fatalf("%016x, next to %016x, belongs to %x; want nobody", near, k, owner)
+				t.Fatalf("%016x, next to %016x: got owner %x, want none", near, k, owner)
 			}
 		}
 	}
 }
 
-// noErrors fails the test by the errors that there are.
+// noErrors fails the test if there are errors.
 func noErrors(t testing.TB, errs ...error) {
 	t.Helper()
 	if err := errors.Join(errs...); err != nil {

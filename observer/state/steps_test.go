@@ -11,8 +11,8 @@ import (
 	"sm/transcript"
 )
 
-// Each of Steps is a delta that changes a bit of everything, so that a state which is
-// not exactly that after some step is a mixture of two.
+// Each of Steps changes something in every kind of record, so that a state that is not
+// exactly that after some step is a mixture of two.
 
 const stepFiles = 10
 
@@ -31,7 +31,7 @@ func stepDelta(n int) (fleet.Delta, Value) {
 	return d, Value{"step", []byte(strconv.Itoa(n))}
 }
 
-// stepFile is a file as it is after a step.
+// stepFile returns a file after a step.
 func stepFile(n, step int) fleet.File {
 	f := sampleFile(n)
 	f.Cursor.Offset = int64(step)
@@ -45,7 +45,7 @@ func stepClaim(n, kind int) fleet.Claim {
 	}
 }
 
-// stepStored is the state after n steps.
+// stepStored returns the state after n steps.
 func stepStored(n int) fleet.Stored {
 	s := fleet.Stored{Created: testNow(), Settled: n > 0}
 	for i := 1; i <= n; i++ {
@@ -100,7 +100,7 @@ func checkSteps(s *Store, n int) error {
 	return nil
 }
 
-// stepsDone is how far a store has come.
+// stepsDone returns the number of steps in a store.
 func stepsDone(s *Store) (int, error) {
 	stored, err := s.Load()
 	return int(stored.Counters.Bytes), err
@@ -130,7 +130,7 @@ func saveChild(args []string) error {
 	}
 }
 
-// retryChild makes some steps, each again until it succeeds, and prints errors and stored
+// retryChild makes some steps, each repeated until it succeeds, and prints errors and stored
 // steps.
 func retryChild(args []string) error {
 	last, err := strconv.Atoi(args[1])

@@ -31,7 +31,7 @@ func TestLife(t *testing.T) {
 	})
 	grown := a
 	grown.Cursor.Offset++
-	// A path that goes and comes again in one delta is there: gone comes first.
+	// A path that is removed and added again in one delta exists: removals come first.
 	mustSave(t, s, fleet.Delta{
 		Files:    []fleet.File{c, a, grown},
 		Gone:     []string{b.Cursor.Path, a.Cursor.Path, "/never/seen"},
@@ -51,7 +51,7 @@ func TestLife(t *testing.T) {
 	}
 	noErrors(t, s.Close(), s.Close())
 
-	// Another run, later: when the state was made stays.
+	// In another run, later, the creation time of the state is the same.
 	s, err := Open(dir, quiet(), testNow().Add(time.Hour))
 	noErrors(t, err)
 	defer s.Close()

@@ -55,7 +55,8 @@ func TestHistograms(t *testing.T) {
 	}
 }
 
-// TestParts: what other clients did is part of the sums; the rest is Claude Code's.
+// TestParts tests that the counters of other clients are part of the sums, and the rest is
+// Claude Code's.
 func TestParts(t *testing.T) {
 	c := Counters{}.Clone()
 	c.Compacted(&transcript.Compaction{

@@ -42,7 +42,8 @@ func options() Options {
 	}
 }
 
-// TestRun: a session that grows slowly is warned before it is compacted, one that jumps is not.
+// TestRun tests that a session that grows slowly gets a warning before it is compacted, and
+// one that jumps does not.
 func TestRun(t *testing.T) {
 	t.Parallel()
 	slow := transcripttest.NewHandWritten(1)
@@ -99,7 +100,8 @@ func TestRun(t *testing.T) {
 	}
 }
 
-// TestRunUnstamped: compactions without ids and times end the cycles of their lines.
+// TestRunUnstamped tests that compactions without ids and times end the cycles of their
+// lines.
 func TestRunUnstamped(t *testing.T) {
 	t.Parallel()
 	s := transcripttest.NewHandWritten(1)
@@ -129,7 +131,7 @@ func TestRunUnstamped(t *testing.T) {
 	}
 }
 
-// TestRunEnds: a replay ends with its context, and refuses a policy that is not valid.
+// TestRunEnds tests that a replay ends with its context and refuses an invalid policy.
 func TestRunEnds(t *testing.T) {
 	t.Parallel()
 	s := transcripttest.NewHandWritten(1)

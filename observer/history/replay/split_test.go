@@ -49,9 +49,9 @@ func notice(session string, cycle int, kind, to string, at time.Time) string {
 	return fmt.Sprint(session, " ", cycle, " ", kind, " to ", to, " at ", at)
 }
 
-// grow reads a transcript; a change ends with each line for which ends is true.
-// After each change the observer's clock, which is months ahead of the records,
-// reports a running client.
+// grow reads a transcript; a change ends with each line for which ends is true. After each
+// change the observer's clock, which is months ahead of the records, reports a running
+// client.
 func (l *liveFleet) grow(t *testing.T, path string, ends func(line int) bool) {
 	t.Helper()
 	content, err := os.ReadFile(path)
@@ -102,8 +102,8 @@ func (l *liveFleet) grow(t *testing.T, path string, ends func(line int) bool) {
 	send()
 }
 
-// compareSplits compares the notices of a replay with those of growing files,
-// by where their changes end.
+// compareSplits compares the notices of a replay with those of growing files, for different
+// ends of changes.
 func compareSplits(t *testing.T, dir string, splits map[string]func(line int) bool) {
 	t.Helper()
 	changes, err := history.Records(t.Context(), history.Options{
@@ -155,8 +155,8 @@ func every(lines int) func(int) bool {
 	return func(line int) bool { return line%lines == 0 }
 }
 
-// TestSplitAnywhere: notices depend neither on how many lines a change brings
-// nor on when the observer checks activity.
+// TestSplitAnywhere tests that notices depend neither on the number of lines in a change nor
+// on when the observer checks activity.
 func TestSplitAnywhere(t *testing.T) {
 	t.Parallel()
 	seeds := uint64(20)
@@ -184,8 +184,8 @@ func TestSplitAnywhere(t *testing.T) {
 	}
 }
 
-// TestSplitAtEachLine: what a compaction teaches depends on the records before
-// it alone, not on those that a change brings with it.
+// TestSplitAtEachLine tests that the figures learned at a compaction depend only on the
+// records before it, not on others in the same change.
 func TestSplitAtEachLine(t *testing.T) {
 	t.Parallel()
 	for name, write := range map[string]func(s *transcripttest.HandWritten){

@@ -47,8 +47,7 @@ func TestDistribution(t *testing.T) {
 	}
 }
 
-// FuzzDistribution: whatever the figures are, a histogram holds all of them,
-// without gaps, in a few lines.
+// FuzzDistribution tests that a histogram contains all figures, without gaps, in a few lines.
 func FuzzDistribution(f *testing.F) {
 	f.Add(uint64(1), 10, int64(200_000), int64(10_000))
 	f.Add(uint64(2), 1, int64(0), int64(1))
@@ -72,7 +71,7 @@ func FuzzDistribution(f *testing.F) {
 				}
 			}
 			if inside != b.Count || i > 0 && b.From != d.Histogram[i-1].To {
-				t.Errorf("bin %d is %+v, %d are in it", i, b, inside)
+				t.Errorf("bin %d is %+v, but contains %d", i, b, inside)
 			}
 			count += b.Count
 		}

@@ -25,7 +25,7 @@ func generated(t *testing.T, seed uint64, start time.Time) string {
 	return dir
 }
 
-// judged are the forecasts of a history.
+// judged returns the forecasts of a history.
 func judged(t *testing.T, dirs ...string) *forecasts {
 	t.Helper()
 	engine, err := alerts.New(alerts.Defaults())
@@ -39,7 +39,7 @@ func judged(t *testing.T, dirs ...string) *forecasts {
 	return f
 }
 
-// TestForecastsOfThePast: what happens later changes no error of earlier forecasts.
+// TestForecastsOfThePast tests that later events change no error of earlier forecasts.
 func TestForecastsOfThePast(t *testing.T) {
 	t.Parallel()
 	early := generated(t, 1, time.Date(2025, 1, 1, 0, 0, 0, 0, time.UTC))

@@ -12,7 +12,7 @@ import (
 
 func TestChoose(t *testing.T) {
 	t.Parallel()
-	// Measures of the pairs 50 / 65 %, which is in force, and 60 / 70 %.
+	// Measures of the pairs 50 / 65 %, which is configured, and 60 / 70 %.
 	for _, c := range []struct {
 		name            string
 		compactions     int
@@ -45,7 +45,7 @@ func TestChoose(t *testing.T) {
 	}
 }
 
-// TestMinutesOfWork: a pause counts as five minutes at most.
+// TestMinutesOfWork tests that a pause counts as at most five minutes.
 func TestMinutesOfWork(t *testing.T) {
 	events := handMade("a", "turn 20 110 turn 120 auto")
 	for i := 3; i < len(events); i++ {
@@ -59,7 +59,7 @@ func TestMinutesOfWork(t *testing.T) {
 	}
 }
 
-// TestHolds: the truth is in the range of a forecast, with and without the
+// TestHolds tests that the truth is in the range of a forecast, with and without the
 // compaction's own turn.
 func TestHolds(t *testing.T) {
 	for _, c := range []struct {
@@ -83,7 +83,7 @@ func TestHolds(t *testing.T) {
 	}
 }
 
-// TestForecastOfCopies: of a compaction that a fork has copied forecasts were made once.
+// TestForecastOfCopies tests that a compaction that a fork has copied was forecast once.
 func TestForecastOfCopies(t *testing.T) {
 	r := trialOf(t, nil)
 	events := handMade("a", "turn 20 turn 40 turn 60 auto turn 30 turn 50 auto")
@@ -95,12 +95,12 @@ func TestForecastOfCopies(t *testing.T) {
 		asked += x.Forecasts
 	}
 	if asked != 1 || events[6].Trigger != transcript.Auto {
-		t.Errorf("asked %d times, want once", asked)
+		t.Errorf("got %d forecasts, want 1", asked)
 	}
 }
 
-// TestConfigurationLines: they take effect whatever is configured, and a
-// threshold that is not there is off.
+// TestConfigurationLines tests that the lines take effect with any configuration, and that a
+// missing threshold is off.
 func TestConfigurationLines(t *testing.T) {
 	percent := alerts.Thresholds{WarningPercentage: 60, CriticalPercentage: 65}
 	for _, c := range []struct {

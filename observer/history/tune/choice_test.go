@@ -13,7 +13,7 @@ import (
 	"sm/observer/history"
 )
 
-// TestMeasure: each part of the measure, by sessions simple enough to work it out by hand.
+// TestMeasure tests each part of the measure with sessions simple enough to compute by hand.
 func TestMeasure(t *testing.T) {
 	const (
 		few  = "turn 20 100 120 turn 128 132 turn 150 auto 30" // warned at 100, 2 turns ahead, 5 replies
@@ -133,9 +133,8 @@ func TestChoice(t *testing.T) {
 	}
 }
 
-// TestForecastsOfARegularSession: of a session that is compacted again and
-// again after as many equal turns, forecasts are known from the fourth cycle
-// on, and one turn off.
+// TestForecastsOfARegularSession tests that for a session that is compacted after equal
+// numbers of equal turns, forecasts exist from the fourth cycle on and are one turn off.
 func TestForecastsOfARegularSession(t *testing.T) {
 	cycle := ""
 	for size := 20; size < 160; size += 10 {

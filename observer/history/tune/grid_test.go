@@ -16,9 +16,9 @@ import (
 	"sm/transcript/transcripttest"
 )
 
-// gridFleets are folders of transcripts: real ones where they are, small
-// generated ones of all eras with forks and all that a reader must survive, and
-// one of sessions that are compacted again and again.
+// gridFleets returns folders of transcripts: recorded ones if there are any, small generated
+// ones of all eras with forks and all peculiarities, and one of sessions with many
+// compactions.
 func gridFleets(t *testing.T) map[string]string {
 	t.Helper()
 	fleets := map[string]string{}
@@ -47,8 +47,8 @@ func gridFleets(t *testing.T) map[string]string {
 	return fleets
 }
 
-// rewound is a folder of sessions that were rewound to any of their prompts,
-// with copies of each.
+// rewound returns a folder of sessions that were rewound to any of their prompts, with copies
+// of each.
 func rewound(t *testing.T) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -61,7 +61,7 @@ func rewound(t *testing.T) string {
 	return dir
 }
 
-// everyEvent says of events that all of them happened where they stand.
+// everyEvent marks all events as original.
 func everyEvent(events []alerts.Event) []bool {
 	return slices.Repeat(
 		[]bool{true},
@@ -69,7 +69,7 @@ func everyEvent(events []alerts.Event) []bool {
 	)
 }
 
-// notices are those of an engine with two thresholds in the cycles of a session that
+// notices returns those of an engine with two thresholds in the cycles of a session that
 // count.
 func notices(t *testing.T, l *history.Timeline, p alerts.Thresholds) (all []string) {
 	t.Helper()
@@ -131,7 +131,7 @@ func notices(t *testing.T, l *history.Timeline, p alerts.Thresholds) (all []stri
 	return all
 }
 
-// derived are the same notices as a trial of all steps derives them.
+// derived returns the same notices as derived by a trial of all steps.
 func (r *trial) derived(p alerts.Thresholds) (all []string) {
 	event := func(p *point) int {
 		if p == nil {
@@ -146,7 +146,7 @@ func (r *trial) derived(p alerts.Thresholds) (all []string) {
 	return all
 }
 
-// thresholds are two of one unit; 0 is none.
+// thresholds returns two thresholds of one unit; 0 is none.
 func thresholds(unit string, warning, critical int64) alerts.Thresholds {
 	if unit == inTokens {
 		return alerts.Thresholds{WarningTokens: warning, CriticalTokens: critical}
@@ -157,8 +157,7 @@ func thresholds(unit string, warning, critical int64) alerts.Thresholds {
 	}
 }
 
-// comparePairs compares what a trial derives of one session with an engine for each
-// pair.
+// comparePairs compares for each pair what a trial derives of one session with an engine.
 func comparePairs(
 	t *testing.T,
 	steps []step,
@@ -183,7 +182,7 @@ func comparePairs(
 	return compared
 }
 
-// TestPairs: the notices of each pair are those of an engine with its thresholds.
+// TestPairs tests that the notices of each pair are those of an engine with its thresholds.
 func TestPairs(t *testing.T) {
 	for name, dir := range gridFleets(t) {
 		t.Run(name, func(t *testing.T) {
@@ -211,7 +210,7 @@ func TestPairs(t *testing.T) {
 	}
 }
 
-// FuzzPairs: with any events in the order of their times, too.
+// FuzzPairs does the same with any events in the order of their times.
 func FuzzPairs(f *testing.F) {
 	f.Add([]byte{0, 10, 10, 0, 10, 60, 0, 10, 61, 0, 10, 62, 3, 10, 0, 0, 10, 20})
 	f.Fuzz(func(t *testing.T, b []byte) {
@@ -264,7 +263,7 @@ func FuzzPairs(f *testing.F) {
 	})
 }
 
-// trialOf begins a trial with default settings.
+// trialOf starts a trial with default settings.
 func trialOf(t *testing.T, steps []step) *trial {
 	t.Helper()
 	r, err := newTrial(alerts.Options{}, steps)
@@ -274,7 +273,7 @@ func trialOf(t *testing.T, steps []step) *trial {
 	return r
 }
 
-// at is a moment of a hand-made session, in minutes.
+// at returns a moment of a hand-made session, in minutes.
 func at(minutes float64) time.Time {
 	return time.Date(
 		2026,
@@ -288,7 +287,7 @@ func at(minutes float64) time.Time {
 	).Add(time.Duration(minutes * float64(time.Minute)))
 }
 
-// handMade is a session by its events, one a minute: turn, a size in thousands of
+// handMade returns a session by its events, one a minute: turn, a size in thousands of
 // tokens, auto, manual, or back:TO:SIZE, a rewind to an event.
 func handMade(id, list string) []alerts.Event {
 	var events []alerts.Event
