@@ -10,8 +10,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// installed copies files into a new folder, as a user does who installs them,
-// and returns the folder and the name of the first file.
+// installed copies files into a new folder, as a user installs them, and returns the folder
+// and the name of the first file.
 func installed(t *testing.T, paths ...string) (dir, name string) {
 	t.Helper()
 	dir = t.TempDir()
@@ -32,8 +32,8 @@ func write(t *testing.T, dir, name, text string) {
 	}
 }
 
-// TestDeployPrometheus checks that promtool accepts the configurations, the
-// first with all our rules beside it.
+// TestDeployPrometheus checks that promtool accepts the configurations, the first with all
+// shipped rules.
 func TestDeployPrometheus(t *testing.T) {
 	t.Parallel()
 	promtool := needs(t, "promtool", "prometheus")
@@ -119,8 +119,8 @@ func TestDeployAlertmanager(t *testing.T) {
 	}
 }
 
-// TestDeployRoutes checks that each of our alerts goes where its labels say, and one about
-// an agent that waits to the person alone.
+// TestDeployRoutes checks that each shipped alert goes where its labels say, and one about a
+// waiting agent only to the person.
 func TestDeployRoutes(t *testing.T) {
 	t.Parallel()
 	amtool := needs(t, "amtool", "prometheus-alertmanager")

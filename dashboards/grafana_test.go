@@ -19,7 +19,7 @@ const (
 	selectedSessions  = selectedObservers + `,session=~"$session"`
 )
 
-// board holds the fields of a dashboard that the tests look at.
+// board holds the fields of a dashboard that the tests use.
 type board struct {
 	UID           string
 	Title         string
@@ -206,7 +206,7 @@ func TestGrafanaPanels(t *testing.T) {
 			for _, q := range p.Targets {
 				if reported.MatchString(q.Expr) &&
 					!strings.Contains(p.FieldConfig.Defaults.NoValue, "sm install") {
-					t.Errorf("%s: %s does not say that it needs sm install", name, p.Title)
+					t.Errorf("%s: %s does not mention sm install", name, p.Title)
 				}
 				if q.Datasource != chosen() {
 					t.Errorf("%s: %s: query %s asks %v", name, p.Title, q.RefID, q.Datasource)

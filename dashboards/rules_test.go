@@ -67,8 +67,8 @@ func decode(t *testing.T, path string, into any) {
 	}
 }
 
-// withoutLimits turns an alert's expression into one that always has a result:
-// it drops the limits, and asks for what must be absent.
+// withoutLimits turns an alert's expression into one that always has a result: it drops the
+// limits, and requires what must be absent.
 func withoutLimits(expr string) string {
 	limits := regexp.MustCompile(` (?:[<>]=?|==) \d[\de.]*`)
 	return strings.ReplaceAll(limits.ReplaceAllString(expr, ""), "unless", "and")
@@ -151,7 +151,7 @@ func checkAlert(t *testing.T, r rule, labels map[string]bool) {
 	}
 
 	if !slices.Contains([]string{"warning", "critical"}, r.Labels["severity"]) {
-		t.Errorf("%s has the severity %q", r.Alert, r.Labels["severity"])
+		t.Errorf("%s: severity %q", r.Alert, r.Labels["severity"])
 	}
 	if kind := r.Labels["kind"]; !slices.Contains(
 		[]string{"", "warning", "critical", "storm", "no_data", "forecast"},

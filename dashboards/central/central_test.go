@@ -23,8 +23,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// answers is a server that knows these series, of any host, as lines
-// 'NAME{LABELS} VALUE' have them.
+// answers is a server with these series, of any host, as lines 'NAME{LABELS} VALUE'.
 type answers struct {
 	figures, targets, trends string
 	asked                    atomic.Int64
@@ -72,7 +71,7 @@ func (a *answers) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	})
 }
 
-// serve answers as long as the test runs, and asks as sm does.
+// serve answers until the test ends, and returns a client.
 func serve(t *testing.T, h http.Handler) *Server {
 	t.Helper()
 	web := httptest.NewServer(h)
@@ -93,8 +92,8 @@ func parsed[T any](t *testing.T, text string) (v T) {
 	return v
 }
 
-// TestSessions: sessions of hosts with the same names are separate, missing
-// figures are unknown, and each poll takes two queries.
+// TestSessions tests that sessions of hosts with the same names are separate, that missing
+// figures are unknown, and that each poll takes two queries.
 func TestSessions(t *testing.T) {
 	t.Parallel()
 	of := strings.NewReplacer(
@@ -191,7 +190,8 @@ agent_session_active{host=LONG,session=LONG} 1
 	}
 }
 
-// TestImplausible: a value that no session has is unknown, and no number that overflows.
+// TestImplausible tests that a value that no session can have is unknown, and overflows no
+// number.
 func TestImplausible(t *testing.T) {
 	t.Parallel()
 	const of = "{host=one,session=web} "
@@ -227,7 +227,7 @@ func TestImplausible(t *testing.T) {
 	}
 }
 
-// TestOneHostSeveralObservers: users of one machine have observers of their own.
+// TestOneHostSeveralObservers tests that users of one machine have separate observers.
 func TestOneHostSeveralObservers(t *testing.T) {
 	t.Parallel()
 	s := serve(t, &answers{figures: `agent_session_context_tokens{host=one,instance=127.0.0.1:8420,session=web} 1
@@ -251,7 +251,8 @@ agent_session_context_tokens{host=two,instance=127.0.0.1:8421,session=web} 3
 	}
 }
 
-// TestErrors: what is wrong is one line, which ends with what to do, and shows no password.
+// TestErrors tests that an error is one line that ends with the remedy and contains no
+// password.
 func TestErrors(t *testing.T) {
 	t.Parallel()
 	const (
@@ -319,11 +320,11 @@ func TestErrors(t *testing.T) {
 			"connection refused; see whether it runs and whether the address is right",
 		) ||
 		strings.Contains(err.Error(), "secret") {
-		t.Errorf("nobody listens: %v", err)
+		t.Errorf("no server: %v", err)
 	}
 }
 
-// TestEnds: one who has gone waits for no answer.
+// TestEnds tests that a cancelled request waits for no answer.
 func TestEnds(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithCancel(t.Context())
@@ -336,19 +337,19 @@ func TestEnds(t *testing.T) {
 	}
 }
 
-// TestHTTPConfig: a token and an authority come from files, the token anew when
-// it changes, and a redirect takes it nowhere.
+// TestHTTPConfig tests that a token and an authority are read from files, the token again
+// when it changes, and that a redirect does not get it.
 func TestHTTPConfig(t *testing.T) {
 	t.Parallel()
 	var token, elsewhere atomic.Value
-	stranger := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { elsewhere.Store(r.Header.Get("Authorization")) }))
-	t.Cleanup(stranger.Close)
+	other := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { elsewhere.Store(r.Header.Get("Authorization")) }))
+	t.Cleanup(other.Close)
 	all := &answers{}
 	away := atomic.Bool{}
 	web := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		token.Store(r.Header.Get("Authorization"))
 		if away.Load() {
-			http.Redirect(w, r, stranger.URL, http.StatusTemporaryRedirect)
+			http.Redirect(w, r, other.URL, http.StatusTemporaryRedirect)
 			return
 		}
 		all.ServeHTTP(w, r)
@@ -386,7 +387,7 @@ func TestHTTPConfig(t *testing.T) {
 	}
 	away.Store(true)
 	if _, err := s.Sessions(t.Context()); err == nil || elsewhere.Load() != nil {
-		t.Errorf("%v; the stranger got %v", err, elsewhere.Load())
+		t.Errorf("%v; the other server got %v", err, elsewhere.Load())
 	}
 	const asPrometheus = "write it as Prometheus has it, such as 'authorization: {credentials_file: token}'"
 	for text, want := range map[string]string{
@@ -407,7 +408,7 @@ func TestHTTPConfig(t *testing.T) {
 	}
 }
 
-// TestTooLarge: an answer without an end is cut off.
+// TestTooLarge tests that an endless answer is cut off.
 func TestTooLarge(t *testing.T) {
 	t.Parallel()
 	s := serve(t, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
@@ -418,7 +419,7 @@ func TestTooLarge(t *testing.T) {
 			}
 		}
 	}))
-	s.within = time.Hour // so that a slow machine gets as far
+	s.within = time.Hour // so that a slow machine reaches the limit
 	if _, err := s.Sessions(t.Context()); err == nil ||
 		!strings.HasSuffix(
 			err.Error(),

@@ -12,7 +12,8 @@ import (
 	"sm/observer/curve"
 )
 
-// TestCycles: the curve is cut where a cycle begins, also at a mark without points.
+// TestCycles tests that the curve is cut at the start of a cycle, also at a mark without
+// points.
 func TestCycles(t *testing.T) {
 	h := curve.History{
 		Points: []curve.Point{
@@ -37,8 +38,8 @@ func TestCycles(t *testing.T) {
 	}
 }
 
-// TestMarksStandOnTheCurve: a notice of a context that is unknown stands where
-// the context was, and not at 0.
+// TestMarksStandOnTheCurve tests that a notice of an unknown context is drawn at the height
+// of the curve, and not at 0.
 func TestMarksStandOnTheCurve(t *testing.T) {
 	h := &curve.History{
 		Points: []curve.Point{point(100, 50_000), point(200, 100_000), first(300, 20_000)},
@@ -62,7 +63,7 @@ func TestMarksStandOnTheCurve(t *testing.T) {
 	}
 }
 
-// TestSparkScale: two sparklines can be compared: their height is the window.
+// TestSparkScale tests that sparklines are comparable: their height is the window.
 func TestSparkScale(t *testing.T) {
 	h := curve.History{Points: []curve.Point{point(10, 20_000), point(20, 28_000)}}
 	s := sparkOf(&api.Session{
@@ -74,7 +75,7 @@ func TestSparkScale(t *testing.T) {
 	}
 }
 
-// TestSparkIsOfFewCycles: of many cycles only the last ones are drawn.
+// TestSparkIsOfFewCycles tests that only the last of many cycles are drawn.
 func TestSparkIsOfFewCycles(t *testing.T) {
 	var h curve.History
 	for i := range int64(20) {
@@ -92,7 +93,7 @@ func TestSparkIsOfFewCycles(t *testing.T) {
 	}
 }
 
-// TestChartTime: the times below a curve are round and name the day at first
+// TestChartTime tests that the times below a curve are round, and name the day at the start
 // and where it changes.
 func TestChartTime(t *testing.T) {
 	for _, c := range []struct {

@@ -15,7 +15,7 @@ import (
 	"sm/observer/wire"
 )
 
-// hostile are texts that transcripts, hooks and command lines may bring.
+// hostile returns texts that transcripts, hooks and command lines may contain.
 func hostile() []string {
 	return []string{
 		"<script>alert(1)</script>", `"><img src=x onerror=alert(1)>`, "' onmouseover='alert(1)", "</style><svg/onload=alert(1)>",
@@ -30,8 +30,8 @@ func hostile() []string {
 	}
 }
 
-// checkText checks that whatever the texts are, the markup is that of harmless ones,
-// and nothing that cannot be seen gets through.
+// checkText checks for any texts that the markup is that of harmless ones, and that no
+// invisible characters get through.
 func checkText(t *testing.T, p *renderer, s string) {
 	t.Helper()
 	tags := func(html string) []string {
@@ -82,7 +82,7 @@ func checkText(t *testing.T, p *renderer, s string) {
 		return all
 	}
 	got := draw(s)
-	// What is not shown as it is cannot be copied.
+	// Altered text cannot be copied.
 	harmless := copied.ReplaceAllString(draw("harmless"), "")
 	if diff := cmp.Diff(tags(harmless), tags(copied.ReplaceAllString(got, ""))); diff != "" {
 		t.Errorf("the markup is another (-harmless +this):\n%s", diff)
@@ -114,8 +114,7 @@ func FuzzText(f *testing.F) {
 	})
 }
 
-// FuzzHistory: whatever is remembered, the curve can be drawn, and lies where it can be
-// seen.
+// FuzzHistory tests that the curve of any history can be drawn and is visible.
 func FuzzHistory(f *testing.F) {
 	f.Add([]byte{1, 2, 3, 4, 5, 6, 7, 8, 9}, int64(200_000), int64(167_000))
 	f.Add([]byte{}, int64(0), int64(0))

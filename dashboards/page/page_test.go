@@ -52,7 +52,7 @@ func newPage(t testing.TB) *renderer {
 	return newRenderer(time.UTC)
 }
 
-// noon is when the tests' histories begin.
+// noon is the start of the tests' histories.
 const noon = 1_772_452_800 // 2026-03-02 12:00 UTC
 
 func point(at, tokens int64) curve.Point { return curve.Point{At: at, Tokens: tokens} }
@@ -107,7 +107,7 @@ func full() (*api.Session, *curve.History) {
 	return s, h
 }
 
-// TestRow tests how rows of each kind look.
+// TestRow tests rows of each kind.
 func TestRow(t *testing.T) {
 	t.Parallel()
 	p := newPage(t)
@@ -116,7 +116,7 @@ func TestRow(t *testing.T) {
 	for _, c := range []struct {
 		name string
 		base string // full or empty
-		text string // what differs, in JSON
+		text string // changed fields, in JSON
 		past *curve.History
 	}{
 		{"all is known", "full", `{}`, past},
@@ -157,7 +157,7 @@ func TestRow(t *testing.T) {
 	golden(t, "rows.golden.html", b.String())
 }
 
-// TestDetail tests how an agent looks in full.
+// TestDetail tests the detail of an agent.
 func TestDetail(t *testing.T) {
 	t.Parallel()
 	p := newPage(t)
@@ -206,8 +206,8 @@ func TestDetail(t *testing.T) {
 	golden(t, "detail.golden.html", b.String())
 }
 
-// TestCommands tests that names and folders are words of a shell, and that unknown
-// values give no command.
+// TestCommands tests that names and folders are quoted for a shell, and that unknown values
+// give no command.
 func TestCommands(t *testing.T) {
 	t.Parallel()
 	p := newPage(t)
@@ -238,8 +238,7 @@ cd '/home/a b' && claude --resume s1`,
 	}
 }
 
-// TestHead tests what is above the rows while there is much, nothing, or not yet
-// anything.
+// TestHead tests the part above the rows with many agents, none, and before the first answer.
 func TestHead(t *testing.T) {
 	t.Parallel()
 	p := newPage(t)
@@ -294,8 +293,8 @@ func TestHead(t *testing.T) {
 	golden(t, "head.golden.html", b.String())
 }
 
-// TestPolicy: the style and the script that the page carries are those that its policy
-// allows, and there is nothing that would need more.
+// TestPolicy tests that the page's style and script are those that its policy allows, and
+// that nothing needs more.
 func TestPolicy(t *testing.T) {
 	p := newPage(t)
 	page := p.whole(&view{Hub: &Hub{o: Options{Version: "1.2.3"}}}, &snapshot{seq: 1}, "")
@@ -321,7 +320,7 @@ func TestPolicy(t *testing.T) {
 		}
 	}
 	if !strings.Contains(p.policy, "connect-src 'self'") {
-		t.Errorf("%s lets it connect elsewhere", p.policy)
+		t.Errorf("%s allows other connections", p.policy)
 	}
 	html := regexp.MustCompile(`(?s)<(style|script)>.*?</(style|script)>`).ReplaceAllString(
 		page,

@@ -61,7 +61,7 @@ func TestServerThatDoesNotAnswer(t *testing.T) {
 	}
 	for range 2 {
 		if html := page(); !strings.Contains(html, web.URL+" has not answered yet.") {
-			t.Fatalf("the page does not say that there is no answer: %s", html)
+			t.Fatalf("the page does not show that there is no answer: %s", html)
 		}
 	}
 	answer()
@@ -69,7 +69,7 @@ func TestServerThatDoesNotAnswer(t *testing.T) {
 	}
 }
 
-// TestCloseWaitsForQueries: a query that runs ends before Close returns, and none
+// TestCloseWaitsForQueries tests that a running query ends before Close returns, and none
 // begins after it.
 func TestCloseWaitsForQueries(t *testing.T) {
 	t.Parallel()

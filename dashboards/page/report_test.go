@@ -21,11 +21,11 @@ func reported(t *testing.T, r *Report) string {
 	_, body, _ := strings.Cut(
 		b.String(),
 		"</style>",
-	) // the style has a golden file of its own: the page's
+	) // the style has a golden file: the page's
 	return body
 }
 
-// TestReport: all figures are drawn, and names are escaped.
+// TestReport tests that all figures are drawn, and names are escaped.
 func TestReport(t *testing.T) {
 	sizes := &report.Report{
 		Compactions: api.Compactions{Auto: 1},
@@ -81,11 +81,11 @@ func TestReport(t *testing.T) {
 	})
 	golden(t, "report.golden.html", got)
 	if strings.Contains(got, "<b>web") || strings.Contains(got, "\u202e") {
-		t.Error("a name is more than text")
+		t.Error("a name is not escaped")
 	}
 }
 
-// TestReportOfNothing: without a compaction there is one sentence.
+// TestReportOfNothing tests that without a compaction there is one sentence.
 func TestReportOfNothing(t *testing.T) {
 	got := reported(t, &Report{Report: &report.Report{}, Build: "sm 1"})
 	if !strings.Contains(got, "No compaction in these transcripts.") ||

@@ -11,7 +11,7 @@ import (
 	"sm/observer/api"
 )
 
-// agent is a session in a state, with so many replies left; below 0 for unknown.
+// agent returns a session in a state, with the number of replies left; below 0 for unknown.
 func agent(name, state, pressure string, ratio, left float64) *api.Session {
 	s := &api.Session{
 		ID:            name,
@@ -31,8 +31,8 @@ func agent(name, state, pressure string, ratio, left float64) *api.Session {
 	return s
 }
 
-// TestOrder tests the order of the rows: agents that wait for a person, working ones
-// by what is left, then the idle and the quiet.
+// TestOrder tests the order of the rows: agents that wait for a person, working ones by the
+// replies left, then the idle and the quiet.
 func TestOrder(t *testing.T) {
 	t.Parallel()
 	compacts := agent("compacts", "idle", "", 0, 0)
@@ -80,7 +80,7 @@ func TestFind(t *testing.T) {
 	}
 }
 
-// TestUnreached: an agent at work that no notice can reach is marked.
+// TestUnreached tests that an agent at work that no notice can reach is marked.
 func TestUnreached(t *testing.T) {
 	t.Parallel()
 	p := newPage(t)
@@ -105,9 +105,9 @@ func TestUnreached(t *testing.T) {
 	}
 }
 
-// TestTold: a notice is called confirmed only after the agent has read it, and is not
-// mentioned where no hook can deliver one.
-func TestTold(t *testing.T) {
+// TestNoticeText tests that a notice is called confirmed only after the agent has read it,
+// and is not mentioned if no hook can deliver one.
+func TestNoticeText(t *testing.T) {
 	t.Parallel()
 	p := newPage(t)
 	for change, want := range map[string]string{

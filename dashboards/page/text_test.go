@@ -8,7 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// TestTexts: figures as people read them.
+// TestTexts tests figures in the form for people.
 func TestTexts(t *testing.T) {
 	got := map[string]string{}
 	for _, n := range []int64{
@@ -39,7 +39,7 @@ func TestTexts(t *testing.T) {
 	}
 }
 
-// TestKey: agents have rows of their own, whose names are fit for an id.
+// TestKey tests that agents have separate rows, whose names are valid ids.
 func TestKey(t *testing.T) {
 	seen := map[string]string{}
 	for _, s := range append(hostile(), "a", "b") {

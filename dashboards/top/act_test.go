@@ -48,8 +48,8 @@ func documentsOfTest() (all []handoff.Document) {
 	return all
 }
 
-// TestActKeys checks what keys ask for, and the lowest line unless it is the footer:
-// no message is sent without confirmation.
+// TestActKeys checks the actions of keys, and the lowest line unless it is the footer: no
+// message is sent without confirmation.
 func TestActKeys(t *testing.T) {
 	t.Parallel()
 	verbs := map[verb]string{
@@ -138,8 +138,8 @@ func TestDraftWhileWatching(t *testing.T) {
 	}
 }
 
-// TestDraftStaysWithItsAgent checks that a message goes to the agent for which it
-// was begun, wherever the selection has moved.
+// TestDraftStaysWithItsAgent checks that a message goes to the agent for which it was
+// started, wherever the selection has moved.
 func TestDraftStaysWithItsAgent(t *testing.T) {
 	t.Parallel()
 	x := topScene(80, 24, false)
@@ -151,8 +151,8 @@ func TestDraftStaysWithItsAgent(t *testing.T) {
 	}
 }
 
-// TestDraftText checks that what is typed and pasted becomes one printable line
-// of limited length.
+// TestDraftText checks that typed and pasted text becomes one printable line of limited
+// length.
 func TestDraftText(t *testing.T) {
 	t.Parallel()
 	x := topScene(40, 10, false)
@@ -168,14 +168,14 @@ func TestDraftText(t *testing.T) {
 	checkScreen(t, x, x.screen())
 }
 
-// standIn is an observer that records requests.
+// standIn is a simulated observer that records requests.
 type standIn struct {
 	*http.ServeMux
 	asked []string
 	sent  api.NewMessage
 }
 
-// newActor returns an actor with a stand-in for the observer.
+// newActor returns an actor with a simulated observer.
 func newActor(t *testing.T) (actor, *standIn) {
 	t.Helper()
 	in := &standIn{ServeMux: http.NewServeMux()}

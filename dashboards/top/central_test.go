@@ -2,8 +2,8 @@ package top
 
 import "testing"
 
-// TestCentralKeys checks that keys for which only the observer of a machine has
-// an answer say so, and that the others work.
+// TestCentralKeys checks that keys that need the observer of a machine show that, and that
+// the others work.
 func TestCentralKeys(t *testing.T) {
 	t.Parallel()
 	x := topScene(200, 50, false)
@@ -21,7 +21,7 @@ func TestCentralKeys(t *testing.T) {
 	x.keys("/", "b", "u", "i", "l", "d", "-", "enter")
 	for _, s := range x.rows {
 		if s.Host != "build-machine-two.example" {
-			t.Errorf("the filter lets %s of %s through", s.Label, s.Host)
+			t.Errorf("the filter shows %s of %s", s.Label, s.Host)
 		}
 	}
 	if len(x.rows) == 0 {

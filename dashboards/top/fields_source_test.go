@@ -31,8 +31,8 @@ func TestNoticesField(t *testing.T) {
 	}
 }
 
-// TestSourceOfReading checks that a reading of Codex that is not from the
-// transcript is said to be from a hook, as Codex has no status line.
+// TestSourceOfReading checks that a reading of Codex that is not from the transcript is shown
+// as from a hook, as Codex has no status line.
 func TestSourceOfReading(t *testing.T) {
 	t.Parallel()
 	now := time.Date(2026, 5, 1, 12, 0, 0, 0, time.UTC)

@@ -8,8 +8,7 @@ import (
 	"sm/observer/api"
 )
 
-// TestSpent checks that unknown figures are left out, and words for which there
-// is no room.
+// TestSpent checks that unknown figures are left out, and words without room.
 func TestSpent(t *testing.T) {
 	t.Setenv("TZ", "UTC")
 	limits := strings.NewReplacer(

@@ -9,7 +9,7 @@ import (
 	"sm/observer/api"
 )
 
-// TestTable checks that wider terminals show more columns, names before the lesser ones,
+// TestTable checks that wider terminals show more columns, names before less important ones,
 // and that sessions that wait for a person come first.
 func TestTable(t *testing.T) {
 	t.Parallel()
@@ -39,8 +39,8 @@ func TestTable(t *testing.T) {
 	}
 }
 
-// TestTableIDs checks that each line has the whole text that selects its session
-// in a command, whatever the session is called.
+// TestTableIDs checks that each line has the whole text that selects its session in a
+// command, for any name of the session.
 func TestTableIDs(t *testing.T) {
 	t.Parallel()
 	var all []api.Session
@@ -96,7 +96,7 @@ func TestTableIDs(t *testing.T) {
 	}
 }
 
-// TestLongIDs checks that sm top shows ids that begin alike as far as commands need
+// TestLongIDs checks that sm top shows ids with the same beginning as far as commands need
 // them, or not at all.
 func TestLongIDs(t *testing.T) {
 	t.Parallel()

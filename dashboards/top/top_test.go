@@ -269,7 +269,7 @@ func goldenScreen(t *testing.T, name, got string) {
 	}
 }
 
-// checkScreen checks what is true of every screen.
+// checkScreen checks invariants of every screen.
 func checkScreen(t *testing.T, x *model, screen string) {
 	t.Helper()
 	plain := ansi.Strip(screen)
@@ -280,7 +280,7 @@ func checkScreen(t *testing.T, x *model, screen string) {
 		plain,
 		func(r rune) bool { return r != '\n' && !unicode.IsPrint(r) },
 	) {
-		t.Errorf("what does not print is on the screen: %q", plain)
+		t.Errorf("unprintable characters on the screen: %q", plain)
 	}
 	lines := strings.Split(plain, "\n")
 	if len(lines) > max(1, x.height) || x.height == 0 && screen != "" {

@@ -65,8 +65,8 @@ func TestOnlyClient(t *testing.T) {
 	}
 }
 
-// TestHeaderAndFooterFit checks that parts for which there is no room are left
-// out as a whole, and that the most important ones stay.
+// TestHeaderAndFooterFit checks that parts without room are left out completely, and that the
+// most important ones stay.
 func TestHeaderAndFooterFit(t *testing.T) {
 	t.Parallel()
 	for _, width := range []int{40, 60, 80, 120} {
