@@ -12,9 +12,8 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// composition is the part of a compose file that others depend on. A list or a
-// mapping that replaces another has a tag of its own, which does not matter
-// here.
+// composition is the part of a compose file that other files depend on. A list or a mapping
+// that replaces another has a tag, which does not matter here.
 type composition struct {
 	Name     string
 	Services map[string]*struct {
@@ -33,7 +32,7 @@ type composition struct {
 	Volumes map[string]any
 }
 
-// load reads a YAML file; what the test does not know is an error.
+// load reads a YAML file; unknown fields are errors.
 func load(t *testing.T, name string, v any) {
 	t.Helper()
 	f, err := os.Open(name)
@@ -48,8 +47,8 @@ func load(t *testing.T, name string, v any) {
 	}
 }
 
-// mounts are the files and folders of a service, by where they are in the
-// container. Each has to be there.
+// mounts returns the files and folders of a service by their paths in the container. Each
+// must exist.
 func (c *composition) mounts(
 	t *testing.T,
 	service string,
@@ -82,8 +81,8 @@ func loadCompose(t *testing.T) (c, host composition) {
 	return c, host
 }
 
-// TestCompose: images have a version, only this machine is served, and files
-// that a service reads are mounted.
+// TestCompose tests that images have a version, that only this machine is served, and that
+// files that a service reads are mounted.
 func TestCompose(t *testing.T) {
 	c, host := loadCompose(t)
 	pinned := regexp.MustCompile(`^[a-z]+/[a-z]+:v?\d+\.\d+\.\d+$`)
@@ -99,7 +98,7 @@ func TestCompose(t *testing.T) {
 		at := c.mounts(t, name, c.Volumes)
 		over := host.Services[name]
 		if over == nil || over.NetworkMode != "host" || len(over.Ports) > 0 {
-			t.Errorf("%s beside the machine's network: %+v", name, over)
+			t.Errorf("%s: other settings than the machine's network: %+v", name, over)
 			continue
 		}
 		for to := range host.mounts(t, name, c.Volumes) {
@@ -136,7 +135,7 @@ func TestCompose(t *testing.T) {
 	}
 }
 
-// TestComposeGrafana: its provisioning finds Prometheus and the dashboards.
+// TestComposeGrafana tests that provisioning finds Prometheus and the dashboards.
 func TestComposeGrafana(t *testing.T) {
 	c, host := loadCompose(t)
 	at := c.mounts(t, "grafana", c.Volumes)
@@ -181,8 +180,8 @@ func TestComposeGrafana(t *testing.T) {
 	}
 }
 
-// TestComposePrometheus: all rules lie beside its configuration, and it goes to
-// where the others are.
+// TestComposePrometheus tests that all rules are beside the configuration, and that it
+// reaches the other services.
 func TestComposePrometheus(t *testing.T) {
 	promtool := needs(t, "promtool", "prometheus")
 	c, _ := loadCompose(t)
@@ -190,7 +189,7 @@ func TestComposePrometheus(t *testing.T) {
 	rules := 0
 	for to, from := range c.mounts(t, "prometheus", c.Volumes) {
 		if path.Dir(to) != "/etc/prometheus" {
-			t.Errorf("%s is elsewhere", to)
+			t.Errorf("%s is not reachable", to)
 		}
 		text, err := os.ReadFile(from)
 		if err != nil {
@@ -218,9 +217,9 @@ func TestComposePrometheus(t *testing.T) {
 		out,
 		"rules found",
 	) != rules {
-		t.Errorf("it says:\n%s", out)
+		t.Errorf("output:\n%s", out)
 	}
-	// The same as without containers, but for the names.
+	// The configuration equals that without containers, except for the names.
 	var got, want map[string]any
 	load(t, "compose/prometheus.yml", &got)
 	text, err := os.ReadFile("prometheus/prometheus.yml")
@@ -241,7 +240,8 @@ func TestComposePrometheus(t *testing.T) {
 	}
 }
 
-// TestComposeAlertmanager: the same as without containers, but for where the observer is.
+// TestComposeAlertmanager tests that the configuration equals that without containers, except
+// for the observer's address.
 func TestComposeAlertmanager(t *testing.T) {
 	shipped, err := os.ReadFile("alertmanager/alertmanager.yml")
 	if err != nil {
@@ -260,7 +260,7 @@ func TestComposeAlertmanager(t *testing.T) {
 	if diff := cmp.Diff(want, string(got)); diff != "" {
 		t.Errorf("compose/alertmanager.yml (-want +got):\n%s", diff)
 	}
-	// It looks for the token beside its configuration.
+	// The token is read from beside the configuration.
 	c, _ := loadCompose(t)
 	if secrets := c.Services["alertmanager"].Secrets; len(secrets) != 1 ||
 		secrets[0].Target != "/etc/alertmanager/webhook.token" {

@@ -11,7 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// decode reads a JSON file of the plugin; a member that the test does not know is an error.
+// decode reads a JSON file of the plugin; unknown members are errors.
 func decode(t *testing.T, name string, v any) {
 	t.Helper()
 	text, err := fs.ReadFile(Plugin(), name)
@@ -27,8 +27,7 @@ func decode(t *testing.T, name string, v any) {
 
 type person struct{ Name string }
 
-// TestPluginManifests: the marketplace and its plugin go by the names that sm
-// asks the client for.
+// TestPluginManifests tests that the marketplace and its plugin have the names that sm uses.
 func TestPluginManifests(t *testing.T) {
 	var market struct {
 		Name, Description string
@@ -49,7 +48,7 @@ func TestPluginManifests(t *testing.T) {
 	decode(t, strings.TrimPrefix(entry.Source, "./")+"/.claude-plugin/plugin.json", &plugin)
 	if entry.Name != PluginName || entry.Source != "./"+PluginName ||
 		plugin.Name != PluginName {
-		t.Errorf("it is called %+v and %+v", entry, plugin)
+		t.Errorf("names: %+v and %+v", entry, plugin)
 	}
 	if plugin.Version == "" || plugin.Description != entry.Description ||
 		plugin.License != "Apache-2.0" ||
@@ -58,7 +57,7 @@ func TestPluginManifests(t *testing.T) {
 	}
 }
 
-// TestPluginPapers: it describes its function and its licence.
+// TestPluginPapers tests that the plugin has a description and a licence.
 func TestPluginPapers(t *testing.T) {
 	readme, err := fs.ReadFile(Plugin(), PluginName+"/README.md")
 	if err != nil {

@@ -10,7 +10,8 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// TestReleasedPrograms: all commands but the one that works on the source tree are released.
+// TestReleasedPrograms tests that all commands are released, except the one that works on the
+// source tree.
 func TestReleasedPrograms(t *testing.T) {
 	t.Parallel()
 	text, err := os.ReadFile("../.goreleaser.yaml")

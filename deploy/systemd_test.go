@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// needs finds a program, or skips the test; where CI=true none may be skipped.
+// needs finds a program, or skips the test, or fails it if CI=true.
 func needs(t *testing.T, program, pkg string) string {
 	t.Helper()
 	path, err := exec.LookPath(program)
@@ -25,7 +25,7 @@ func needs(t *testing.T, program, pkg string) string {
 	return path
 }
 
-// run runs a program in a home of its own, which must succeed and say nothing that is an error.
+// run runs a program in a separate home, which must succeed without error messages.
 func run(t *testing.T, home, program string, args ...string) string {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
@@ -45,8 +45,8 @@ func run(t *testing.T, home, program string, args ...string) string {
 	return string(out)
 }
 
-// TestService: systemd understands all of the unit, as one of a user who has
-// put sm where it says.
+// TestService tests that systemd understands the whole unit, as one of a user who has
+// installed sm at its path.
 func TestService(t *testing.T) {
 	analyze := needs(t, "systemd-analyze", "systemd")
 	home := t.TempDir()
@@ -75,14 +75,14 @@ func TestService(t *testing.T) {
 		t.Fatal(err)
 	}
 	if out := run(t, home, analyze, "--user", "verify", unit); strings.TrimSpace(out) != "" {
-		t.Errorf("it says:\n%s", out)
+		t.Errorf("output:\n%s", out)
 	}
-	// The figure is the system manager's: of a user's service it cannot know
-	// that it has no capabilities.
+	// The figure is that of the system manager, which cannot know that a user's service has
+	// no capabilities.
 	run(t, home, analyze, "security", "--offline=yes", "--threshold=70", unit)
 }
 
-// TestServiceVerifyBites: what systemd does not understand would be seen.
+// TestServiceVerifyBites tests that the check finds unknown settings.
 func TestServiceVerifyBites(t *testing.T) {
 	analyze := needs(t, "systemd-analyze", "systemd")
 	home := t.TempDir()
@@ -105,6 +105,6 @@ func TestServiceVerifyBites(t *testing.T) {
 		out,
 		"WatchdogSeconds",
 	) {
-		t.Errorf("it says:\n%s", out)
+		t.Errorf("output:\n%s", out)
 	}
 }

@@ -10,8 +10,8 @@ import (
 	"sm/transcript/claude/hook"
 )
 
-// TestCodexTrust: hooks are called and summed up as client 0.169.0 did when its
-// user trusted these.
+// TestCodexTrust tests that keys and hashes of hooks are those of client 0.169.0 after its
+// user trusted them.
 func TestCodexTrust(t *testing.T) {
 	t.Parallel()
 	read := func(name string) []byte {
@@ -52,6 +52,6 @@ func TestCodexTrust(t *testing.T) {
 		}
 	}
 	if len(own) != 7 {
-		t.Errorf("%d hooks of ours", len(own))
+		t.Errorf("got %d hooks of sm", len(own))
 	}
 }

@@ -12,16 +12,15 @@ import (
 	"sm/deploy/install"
 )
 
-// TestSmallSilent: a small program that does not answer in time is not one of
-// another version. It runs alone: a process that another test started would
-// hold the script open for a moment, and no system runs a program that is being
-// written.
+// TestSmallSilent tests that a small program that does not answer in time is not reported as
+// another version. It is not parallel: a process of another test could inherit the script
+// open for writing, which keeps the system from running it.
 func TestSmallSilent(t *testing.T) {
 	path := filepath.Join(t.TempDir(), install.SmallName)
 	if err := os.WriteFile(path, []byte("#!/bin/sh\nkill -STOP $$\n"), 0o700); err != nil {
 		t.Fatal(err)
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond) // in place of 10 s
+	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond) // instead of 10 s
 	defer cancel()
 	d := &doctor{Options: Options{Version: "sm v1"}}
 	d.smallVersion(ctx, "hooks", "sm-hook", path)

@@ -16,7 +16,7 @@ import (
 	"sm/observer/api"
 )
 
-// TestOtherObserver: an upgrade leaves the old observer running.
+// TestOtherObserver tests an old observer that still runs after an upgrade.
 func TestOtherObserver(t *testing.T) {
 	t.Parallel()
 	dir, err := os.MkdirTemp("", "sm") // t.TempDir is too long for a socket
@@ -66,7 +66,8 @@ func TestOtherObserver(t *testing.T) {
 			"observer", Noted, "it is still reading the transcripts that existed when it started",
 			"run sm doctor again in a moment", "",
 		}}},
-		// An agent has left its session by /clear, or has ended: no source reports it any more.
+		// An agent has left its session by /clear, or has ended: no source reports it any
+		// more.
 		{
 			`{"sessions":[{"is_active":true,"state":"left"},{"is_active":true,"state":"ended"},{"is_active":false}]}`, "",
 			[]Finding{{"observer", Healthy, "it answers and has 3 sessions", "", ""}},
@@ -163,7 +164,8 @@ func TestSession(t *testing.T) {
 	}
 }
 
-// TestGrouped: sessions with the same cause are one line, one alone keeps its own.
+// TestGrouped tests that sessions with the same cause are one line, and a single one keeps
+// its own.
 func TestGrouped(t *testing.T) {
 	t.Parallel()
 	now := time.Now()

@@ -12,9 +12,9 @@ import (
 	"sm/deploy/install"
 )
 
-// TestMemoryLimit: what the runtime of Go does not take for a limit of memory
-// is named wherever hooks would get it. The runtime itself is the judge: with
-// such a value this very test does not begin.
+// TestMemoryLimit tests that a memory limit that Go's runtime does not accept is named
+// wherever hooks would get it. The runtime itself decides: with an invalid value this test
+// does not start.
 func TestMemoryLimit(t *testing.T) {
 	t.Parallel()
 	self, err := os.Executable()

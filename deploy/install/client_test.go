@@ -11,16 +11,15 @@ import (
 	"time"
 )
 
-// writeScript makes a program. No process is started meanwhile by a test beside
-// this one: it would have the file open for writing too, and then the system
-// refuses to run it.
+// writeScript writes a program while no other test starts a process: a process that inherits
+// the file open for writing would keep the system from running it.
 func writeScript(path, text string) error {
 	syscall.ForkLock.RLock()
 	defer syscall.ForkLock.RUnlock()
 	return os.WriteFile(path, []byte(text), 0o700)
 }
 
-// TestAskEndsWhatWasStarted: of a program that is not waited for any longer nothing goes on.
+// TestAskEndsWhatWasStarted tests that no child of a program that has timed out continues.
 func TestAskEndsWhatWasStarted(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -29,8 +28,8 @@ func TestAskEndsWhatWasStarted(t *testing.T) {
 	if err := syscall.Mkfifo(fifo, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	// The background process holds the FIFO open until it ends, and writes to
-	// it unless it is ended.
+	// The background process holds the FIFO open until it ends, and writes to it unless it is
+	// killed.
 	text := fmt.Sprintf("#!/bin/sh\n(sleep 20; echo left) >%s 2>&1 &\nwait\n", fifo)
 	if err := writeScript(script, text); err != nil {
 		t.Fatal(err)
@@ -48,14 +47,14 @@ func TestAskEndsWhatWasStarted(t *testing.T) {
 	defer f.Close()
 	cancel()
 	if got := <-said; got != "" {
-		t.Errorf("it said %q", got)
+		t.Errorf("got output %q", got)
 	}
 	if got, err := io.ReadAll(f); err != nil || len(got) > 0 {
-		t.Errorf("it went on: %q, %v", got, err)
+		t.Errorf("the process continued: %q, %v", got, err)
 	}
 }
 
-// TestAskKeepsLittle: a program that prints without end fills no memory.
+// TestAskKeepsLittle tests that endless output fills no memory.
 func TestAskKeepsLittle(t *testing.T) {
 	t.Parallel()
 	script := t.TempDir() + "/claude"
@@ -71,8 +70,8 @@ func TestAskKeepsLittle(t *testing.T) {
 	}
 }
 
-// TestSmallBesideAnotherName: hooks advise agents to call sm, which must not be called
-// otherwise.
+// TestSmallBesideAnotherName tests that sm-hook is used only beside a program called sm,
+// since hooks advise agents to call sm.
 func TestSmallBesideAnotherName(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

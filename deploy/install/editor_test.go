@@ -23,8 +23,8 @@ func testEditor(t testing.TB, text, program, socket string) *Editor {
 	return e
 }
 
-// installed returns the text after an installation, and checks that another one
-// changes nothing.
+// installed returns the text after an installation, and checks that another one changes
+// nothing.
 func installed(t testing.TB, text, program, socket string) string {
 	t.Helper()
 	e := testEditor(t, text, program, socket)
@@ -44,7 +44,7 @@ func uninstalled(t testing.TB, text string) string {
 	return string(e.Doc.Bytes)
 }
 
-// ours is what an installation adds to a compact file.
+// ours returns the part that an installation adds to a compact file.
 func ours(command string) string {
 	literal, _ := json.Marshal(command)
 	var events []string
@@ -94,8 +94,8 @@ func TestInstall(t *testing.T) {
 	}
 }
 
-// TestStatusLineComesBack: after any number of installations of any sm the status line
-// is what it was.
+// TestStatusLineComesBack tests that after any number of installations of any sm the status
+// line is the original one.
 func TestStatusLineComesBack(t *testing.T) {
 	t.Parallel()
 	for _, command := range []string{
@@ -132,7 +132,7 @@ func TestStatusLineComesBack(t *testing.T) {
 	}
 }
 
-// TestInstallFindsOurs: our hooks are recognized in any spelling, and are there once.
+// TestInstallFindsOurs tests that hooks of sm are recognized in any spelling, and exist once.
 func TestInstallFindsOurs(t *testing.T) {
 	t.Parallel()
 	for _, spelled := range []string{

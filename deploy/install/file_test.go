@@ -17,7 +17,8 @@ func put(t *testing.T, path, text string) {
 	}
 }
 
-// The client writes its settings too, at any moment.
+// TestSettingsFileChangedMeanwhile tests that a file that the client writes meanwhile is not
+// overwritten.
 func TestSettingsFileChangedMeanwhile(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "settings.json")
@@ -31,7 +32,7 @@ func TestSettingsFileChangedMeanwhile(t *testing.T) {
 		t.Errorf("error %v", err)
 	}
 	if got, err := os.ReadFile(path); string(got) != `{"theme":"dark"}` {
-		t.Errorf("it became %s, %v", got, err)
+		t.Errorf("got %s, %v", got, err)
 	}
 	if entries, err := os.ReadDir(filepath.Dir(path)); err != nil || len(entries) != 1 {
 		t.Errorf("left behind: %v, %v", entries, err)
@@ -41,7 +42,7 @@ func TestSettingsFileChangedMeanwhile(t *testing.T) {
 func TestSettingsOfAnotherUser(t *testing.T) {
 	t.Parallel()
 	if os.Geteuid() != 0 {
-		t.Skip("only root can give files away")
+		t.Skip("only root can change owners")
 	}
 	path := filepath.Join(t.TempDir(), "settings.json")
 	put(t, path, "{}")

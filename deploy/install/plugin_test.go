@@ -9,8 +9,8 @@ import (
 	"sm/deploy"
 )
 
-// TestPluginShipped: the plugin in the repository calls the sm in the PATH for
-// the events of `sm install`.
+// TestPluginShipped tests that the plugin in the repository calls the sm in the PATH for the
+// events of `sm install`.
 func TestPluginShipped(t *testing.T) {
 	t.Parallel()
 	text, err := fs.ReadFile(deploy.Plugin(), deploy.PluginHooks)

@@ -52,7 +52,8 @@ func TestShellWords(t *testing.T) {
 	}
 }
 
-// What is taken apart here, a shell takes apart alike; what is quoted here, it reads as it was.
+// FuzzShellWords tests that a shell splits words in the same way, and reads quoted text
+// unchanged.
 func FuzzShellWords(f *testing.F) {
 	for _, s := range []string{"sm hook", `a "b\$c" 'd e'\''`, "~/x $HOME", "é ü", "-n -e", `"a\
 b"`, "a=b c"} {

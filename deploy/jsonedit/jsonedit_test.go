@@ -143,7 +143,8 @@ func TestRefuses(t *testing.T) {
 	}
 }
 
-// Whatever stood there stays, byte for byte, once what was put in is out again.
+// FuzzText tests that an original text is restored, byte for byte, when a member that was
+// added is removed.
 func FuzzText(f *testing.F) {
 	for _, s := range []string{
 		`{}`,
@@ -162,7 +163,7 @@ func FuzzText(f *testing.F) {
 			return
 		}
 		if !json.Valid([]byte(text)) {
-			t.Fatalf("%q is taken for JSON", text)
+			t.Fatalf("%q is accepted as JSON", text)
 		}
 		if !d.Root.IsObject() || d.At("new") != nil {
 			return

@@ -39,7 +39,8 @@ func (p *patient) hang(hangs bool) {
 	p.hangs = hangs
 }
 
-// TestNotifier: ready once and not earlier, a watchdog message for each answer, and the end.
+// TestNotifier tests that the service is ready once and not earlier, that there is a watchdog
+// message for each answer, and a message at the end.
 func TestNotifier(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -50,12 +51,12 @@ func TestNotifier(t *testing.T) {
 			mu.Lock()
 			defer mu.Unlock()
 			said = append(said, fmt.Sprint(time.Since(start), " ", state))
-			return errors.New("no listener") // which changes nothing
+			return errors.New("no listener") // changes nothing
 		}}
 		p := &patient{ready: make(chan struct{})}
 		ctx, cancel := context.WithCancel(t.Context())
 		go n.Run(ctx, p)
-		<-time.After(25 * time.Second) // of the bubble's time
+		<-time.After(25 * time.Second) // by the bubble's clock
 		close(p.ready)
 		<-time.After(10 * time.Second)
 		p.hang(true)
@@ -76,7 +77,7 @@ func TestNotifier(t *testing.T) {
 	})
 }
 
-// TestNotifierWithoutWatchdog: without a watchdog there are no messages for it.
+// TestNotifierWithoutWatchdog tests that without a watchdog there are no messages for it.
 func TestNotifierWithoutWatchdog(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -168,7 +168,7 @@ func TestInstallAndRemove(t *testing.T) {
 	}
 }
 
-// TestStrangers: a file of another program stays, with an error or a note.
+// TestStrangers tests that a file of another program stays, with an error or a note.
 func TestStrangers(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, "linux")
@@ -193,11 +193,11 @@ func TestStrangers(t *testing.T) {
 		t.Errorf("the file is now %q", text)
 	}
 	if err := Install(t.Context(), Options{System: "plan9"}); err == nil {
-		t.Error("a system without services is taken")
+		t.Error("a system without services is accepted")
 	}
 }
 
-// TestObserverRuns: an observer that is not the service keeps its socket.
+// TestObserverRuns tests that an observer that is not the service keeps its socket.
 func TestObserverRuns(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, "linux")
@@ -231,7 +231,8 @@ func TestObserverRuns(t *testing.T) {
 	}
 }
 
-// TestNoManager: without a service manager the files are written, and the error has a remedy.
+// TestNoManager tests that without a service manager the files are written, and the error has
+// a remedy.
 func TestNoManager(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, "linux")
@@ -290,7 +291,7 @@ func TestUnits(t *testing.T) {
 	}
 }
 
-// TestVerify: systemd accepts the units.
+// TestVerify tests that systemd accepts the units.
 func TestVerify(t *testing.T) {
 	t.Parallel()
 	analyze, err := exec.LookPath("systemd-analyze")
@@ -331,8 +332,8 @@ func TestVerify(t *testing.T) {
 	}
 }
 
-// TestStatusMissing: without one of its files there is no service, unless it runs with the
-// units of a package.
+// TestStatusMissing tests that without one of its files there is no service, unless it runs
+// with the units of a package.
 func TestStatusMissing(t *testing.T) {
 	t.Parallel()
 	for state, want := range map[string]bool{"active": true, "inactive": false} {
