@@ -59,8 +59,8 @@ func TestRuntimeDir(t *testing.T) {
 			strings.Repeat("x", api.MaxSocketPath),
 			"",
 		},
-		{"a stranger's", "mkdir -m 700 r; chown 65534 r", "r", ""},
-		{"link to a stranger's", "mkdir -m 700 r; chown 65534 r; ln -s r l", "l", ""},
+		{"another user's", "mkdir -m 700 r; chown 65534 r", "r", ""},
+		{"link to another user's", "mkdir -m 700 r; chown 65534 r; ln -s r l", "l", ""},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			dir := privateTemp(t)

@@ -189,7 +189,7 @@ func TestForeignSocket(t *testing.T) {
 	if os.Geteuid() != 0 {
 		t.Skip("only root can be two other users")
 	}
-	const user, stranger = 1001, 65534
+	const user, other = 1001, 65534
 	asks := func(t *testing.T, r *foreignRig, vars, flags []string, want bool) {
 		t.Helper()
 		for _, args := range [][]string{
@@ -220,7 +220,7 @@ func TestForeignSocket(t *testing.T) {
 		r := newForeignRig(t, user, user)
 		asks(t, r, []string{"SM_SOCKET=" + r.path}, nil, true)
 	})
-	for _, uid := range []int{stranger, 0} {
+	for _, uid := range []int{other, 0} {
 		t.Run(fmt.Sprint("uid ", uid), func(t *testing.T) {
 			t.Parallel()
 			r := newForeignRig(t, user, uid)

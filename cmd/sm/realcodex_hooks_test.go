@@ -224,7 +224,7 @@ func TestRealCodexHooks(t *testing.T) {
 	r.home.do("", "send-keys", "-t", "agent", "Escape")
 	eventually(t, "the turn is interrupted", func() string {
 		if r.home.ends() == r.before || r.hooks("Interrupt") != 1 {
-			return "it goes on"
+			return "the turn continues"
 		}
 		return ""
 	})

@@ -258,7 +258,7 @@ func TestRealCodex(t *testing.T) {
 	r.home.do("", "send-keys", "-t", "agent", "Escape")
 	eventually(t, "the turn is interrupted", func() string {
 		if r.home.ends() == r.before {
-			return "it goes on"
+			return "the turn continues"
 		}
 		return ""
 	})

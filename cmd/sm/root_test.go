@@ -86,7 +86,7 @@ func TestExitCodes(t *testing.T) {
 			fmt.Errorf("read: %w", context.Canceled),
 			"1 interrupted; run it again for a whole answer",
 		},
-		{"cancelled by somebody else", t.Context(), context.Canceled, "1 context canceled"},
+		{"cancelled elsewhere", t.Context(), context.Canceled, "1 context canceled"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

@@ -30,7 +30,7 @@ func TestWebhookToken(t *testing.T) {
 			"",
 		},
 		{
-			"a stranger's",
+			"another user's",
 			"umask 077; echo " + token + " >token; chown 65534 token",
 			"FILE belongs to another user than uid 0, others may know it; run chown 0 FILE and put a new token there",
 			"",
