@@ -13,6 +13,7 @@ import (
 	"sm/alerts"
 	"sm/alerts/outbox"
 	"sm/handoff"
+	"sm/handoff/files"
 	"sm/handoff/rotation"
 	"sm/observer/access"
 	"sm/observer/alertmanager"
@@ -90,7 +91,7 @@ func (o *Options) Check() error {
 	if o.MetricsListen == "" || o.WebConfigFile == "" {
 		return nil
 	}
-	_, err := httpclient.ReadFile(o.WebConfigFile)
+	_, err := files.ReadSmall(o.WebConfigFile)
 	if err == nil {
 		err = web.Validate(o.WebConfigFile)
 	}

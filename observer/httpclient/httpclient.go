@@ -16,10 +16,11 @@ import (
 	"net/http"
 	"path/filepath"
 	"regexp"
-	"sm/handoff/files"
 	"strings"
 
 	"github.com/prometheus/common/config"
+
+	"sm/handoff/files"
 )
 
 // New makes a client. Without a file it shows no token and trusts the authorities of
@@ -27,7 +28,7 @@ import (
 func New(file string) (*http.Client, error) {
 	c := &config.HTTPClientConfig{EnableHTTP2: true}
 	if file != "" {
-		text, err := ReadFile(file)
+		text, err := files.ReadSmall(file)
 		if err == nil {
 			c, err = config.LoadHTTPConfig(string(text))
 		}
@@ -52,12 +53,6 @@ func New(file string) (*http.Client, error) {
 		return nil, fmt.Errorf("use %s: %w; see the files that it names", file, OneLine(err))
 	}
 	return client, nil
-}
-
-// ReadFile reads a regular file of at most 1 MiB without waiting for a writer, as
-// opening a FIFO does. Errors do not contain the name.
-func ReadFile(path string) ([]byte, error) {
-	return files.ReadSmall(path)
 }
 
 // Shown is an address as errors may name it: without the part before an @,

@@ -29,9 +29,9 @@ import (
 	"sm/dashboards/page"
 	"sm/dashboards/screen"
 	"sm/handoff"
+	"sm/handoff/files"
 	"sm/handoff/guard"
 	"sm/observer/alertmanager"
-	"sm/observer/httpclient"
 	"sm/transcript"
 )
 
@@ -261,7 +261,7 @@ func (s *Source) Read() ([]byte, error) {
 	if s.Path == "" || s.Path == os.DevNull {
 		return nil, nil
 	}
-	text, err := httpclient.ReadFile(s.Path)
+	text, err := files.ReadSmall(s.Path)
 	missing := errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR)
 	if missing && !s.Required {
 		return nil, nil

@@ -7,7 +7,6 @@ import (
 	"strings"
 
 	"sm/handoff/files"
-	"sm/observer/httpclient"
 )
 
 // maxToken and minToken limit the length of a token, in bytes.
@@ -66,7 +65,7 @@ func readToken(path string) ([]byte, error) {
 		return nil, fmt.Errorf("%s has mode %04o, %w; run chmod 600 %[1]s and put a new token there",
 			path, mode.Perm(), ErrTokenExposed)
 	}
-	text, err := httpclient.ReadFile(path)
+	text, err := files.ReadSmall(path)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w; give a readable file", path, err)
 	}
