@@ -15,34 +15,13 @@ import (
 // story runs a fleet in which everything that a dashboard shows happens: an agent grows,
 // reports, gets notices, and is compacted three times in a row.
 func story(t *testing.T, meanwhile func(*rig)) *rig {
-	r := newWatched(t)
-	r.o.Alerts.CompactionThreshold = 160_000
-	r.start()
-	last := time.Now().Add(-30 * time.Second).Truncate(time.Millisecond)
-	at := func(d time.Duration) string { return last.Add(d).UTC().Format(time.RFC3339Nano) }
-	r.write(uuid(1), grown(last)...)
-	r.ask(
-		"POST",
-		"/hooks/claude",
-		fmt.Sprintf(
-			`{"hook_event_name":"SessionStart","source":"startup","session_id":%q,"sm":{"agent":"em","at":%q}}`,
-			uuid(1),
-			at(-6*time.Minute),
-		),
-	)
-	r.until("the transcript is read", func() bool { return r.session("em").Turns == 6 })
-	r.ask(
-		"POST",
-		"/hooks/claude",
-		fmt.Sprintf(
-			`{"hook_event_name":"PreCompact","trigger":"auto","session_id":%q,"sm":{"agent":"em","at":%q}}`,
-			uuid(1),
-			at(time.Second),
-		),
-	)
-	r.ask("POST", "/hooks/claude", fmt.Sprintf(`{"hook_event_name":"StatusLine","session_id":%q,"sm":{"agent":"em","at":%q},"cost":{"total_cost_usd":1.5},`+
-		`"prompt_cache":{"hit_ratio":0.9},"rate_limits":{"five_hour":{"used_percentage":40,"resets_at":%[3]d},"seven_day":{"used_percentage":10,"resets_at":%[3]d}}}`,
-		uuid(1), at(2*time.Second), time.Now().Add(time.Hour).Unix()))
+	r, last := newGrown(t)
+	r.hookAt(last.Add(time.Second), "PreCompact", `,"trigger":"auto"`)
+	r.hookAt(last.Add(2*time.Second), "StatusLine", fmt.Sprintf(
+		`,"cost":{"total_cost_usd":1.5},"prompt_cache":{"hit_ratio":0.9},`+
+			`"rate_limits":{"five_hour":{"used_percentage":40,"resets_at":%[1]d},"seven_day":{"used_percentage":10,"resets_at":%[1]d}}`,
+		time.Now().Add(time.Hour).Unix(),
+	))
 	meanwhile(r)
 	r.write(
 		uuid(1),
@@ -60,8 +39,8 @@ func story(t *testing.T, meanwhile func(*rig)) *rig {
 			reply(stamp(then.Add(time.Second)), fmt.Sprint("n", i), 102_000, 10),
 		)
 	}
-	r.ask("POST", "/hooks/claude", fmt.Sprintf(`{"hook_event_name":"StatusLine","session_id":%q,"sm":{"agent":"em","at":%q},"context_window":{"context_window_size":200000,`+
-		`"used_percentage":52,"current_usage":{"input_tokens":2,"cache_read_input_tokens":103998}}}`, uuid(1), at(17*time.Second)))
+	r.hookAt(last.Add(17*time.Second), "StatusLine", `,"context_window":{"context_window_size":200000,`+
+		`"used_percentage":52,"current_usage":{"input_tokens":2,"cache_read_input_tokens":103998}}`)
 	return r
 }
 

@@ -66,28 +66,27 @@ func grown(end time.Time) (lines []string) {
 	return lines
 }
 
+// newGrown returns an observer of the session of grown, whose agent is em, and the time of its
+// last record.
+func newGrown(t *testing.T) (r *rig, last time.Time) {
+	t.Helper()
+	r = newWatched(t)
+	r.o.Alerts.CompactionThreshold = 160_000
+	r.start()
+	last = time.Now().Add(-30 * time.Second).Truncate(time.Millisecond)
+	r.write(uuid(1), grown(last)...)
+	r.hookAt(last.Add(-6*time.Minute), "SessionStart", `,"source":"startup"`)
+	r.until("the transcript is read", func() bool { return r.session("em").Turns == 6 })
+	return r, last
+}
+
 // TestFamiliesOfSignals feeds all sources and checks every metric; after more events and
 // a restart it checks the counters again.
 func TestFamiliesOfSignals(t *testing.T) {
 	t.Parallel()
-	r := newWatched(t)
-	r.o.Alerts.CompactionThreshold = 160_000
-	r.start()
-	last := time.Now().Add(-30 * time.Second).Truncate(time.Millisecond)
-	r.write(uuid(1), grown(last)...)
-	at := func(d time.Duration) string { return last.Add(d).UTC().Format(time.RFC3339Nano) }
-	r.ask(
-		"POST",
-		"/hooks/claude",
-		fmt.Sprintf(
-			`{"hook_event_name":"SessionStart","source":"startup","session_id":%q,"sm":{"agent":"em","at":%q}}`,
-			uuid(1),
-			at(-6*time.Minute),
-		),
-	)
-	r.until("the transcript is read", func() bool { return r.session("em").Turns == 6 })
-	r.ask("POST", "/hooks/claude", fmt.Sprintf(`{"hook_event_name":"StatusLine","session_id":%q,"sm":{"agent":"em","at":%q},"context_window":{"context_window_size":200000,`+
-		`"used_percentage":31,"current_usage":{"input_tokens":2,"cache_read_input_tokens":61998}}}`, uuid(1), at(time.Second)))
+	r, last := newGrown(t)
+	r.hookAt(last.Add(time.Second), "StatusLine", `,"context_window":{"context_window_size":200000,`+
+		`"used_percentage":31,"current_usage":{"input_tokens":2,"cache_read_input_tokens":61998}}`)
 	r.sends("em", "sequential", "text")
 	seconds := func(d time.Duration) float64 { return float64(last.Add(d).UnixMilli()) / 1000 }
 	want := map[string]float64{
@@ -117,15 +116,7 @@ func TestFamiliesOfSignals(t *testing.T) {
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("first part (-want +got):\n%s", diff)
 	}
-	r.ask(
-		"POST",
-		"/hooks/claude",
-		fmt.Sprintf(
-			`{"hook_event_name":"PreCompact","trigger":"manual","session_id":%q,"sm":{"agent":"em","at":%q}}`,
-			uuid(1),
-			at(2*time.Second),
-		),
-	)
+	r.hookAt(last.Add(2*time.Second), "PreCompact", `,"trigger":"manual"`)
 	if got := r.scrape()[`agent_session_compacting{session="em"}`]; got != 1 {
 		t.Errorf("compacting: %v", got)
 	}

@@ -34,50 +34,19 @@ func TestCriticalNoticeNamesFiles(t *testing.T) {
 			r := newWatched(t)
 			r.o.Rereads = wanted
 			r.start()
-			r.ask(
-				"POST",
-				"/hooks/claude",
-				fmt.Sprintf(
-					`{"hook_event_name":"SessionStart","source":"startup","session_id":%q,"sm":{"agent":"em","at":%q}}`,
-					uuid(1),
-					ago(4*time.Minute),
-				),
-			)
-			r.write(uuid(1), prompt(ago(3*time.Minute), "p0", "Go."),
-				reads(
-					ago(170*time.Second),
-					"m0",
-					90_000,
-					"/home/dev/web/sub/a;$rm`.go",
-				), reads(
-					ago(160*time.Second),
-					"m1",
-					95_000,
-					"/etc/secret.go",
-				),
+			const odd, secret = "/home/dev/web/sub/a;$rm`.go", "/etc/secret.go"
+			r.hookAt(time.Now().Add(-4*time.Minute), "SessionStart", `,"source":"startup"`)
+			r.write(
+				uuid(1),
+				prompt(ago(3*time.Minute), "p0", "Go."),
+				reads(ago(170*time.Second), "m0", 90_000, odd),
+				reads(ago(160*time.Second), "m1", 95_000, secret),
 				boundary(ago(150*time.Second), "b1", "auto", 96_000),
-				reads(
-					ago(140*time.Second),
-					"m2",
-					20_000,
-					"/home/dev/web/sub/a;$rm`.go",
-				), reads(
-					ago(130*time.Second),
-					"m3",
-					30_000,
-					"/etc/secret.go",
-				),
-				reads(
-					ago(120*time.Second),
-					"m4",
-					31_000,
-					"/home/dev/web/new.go",
-				), reply(
-					ago(60*time.Second),
-					"m5",
-					140_000,
-					10,
-				))
+				reads(ago(140*time.Second), "m2", 20_000, odd),
+				reads(ago(130*time.Second), "m3", 30_000, secret),
+				reads(ago(120*time.Second), "m4", 31_000, "/home/dev/web/new.go"),
+				reply(ago(60*time.Second), "m5", 140_000, 10),
+			)
 			r.untilMail("it is critical", "em/2/critical waiting")
 			if line := r.fire("em", uuid(1), "Stop", ""); !strings.Contains(line, want) {
 				t.Errorf("got %q, want %q", line, want)

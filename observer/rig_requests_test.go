@@ -102,6 +102,18 @@ func (r *rig) fire(agent, session, event, fields string) string {
 	return x.Context
 }
 
+// hookAt posts a hook of the agent em in session uuid(1) with this time.
+func (r *rig) hookAt(at time.Time, event, fields string) {
+	r.t.Helper()
+	r.ask(http.MethodPost, "/hooks/claude", fmt.Sprintf(
+		`{"session_id":%q,"hook_event_name":%q,"sm":{"agent":"em","at":%q}%s}`,
+		uuid(1),
+		event,
+		at.UTC().Format(time.RFC3339Nano),
+		fields,
+	))
+}
+
 // sends puts a message into an agent's queue and returns its id.
 func (r *rig) sends(to, mode, text string) string {
 	r.t.Helper()

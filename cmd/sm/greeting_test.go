@@ -1,6 +1,7 @@
 package main
 
 import (
+	"fmt"
 	"net"
 	"slices"
 	"strings"
@@ -34,39 +35,26 @@ func TestGreeting(t *testing.T) {
 		Clients: clientTable(nil, []string{"/home/u/.claude/projects"}, nil),
 		Stats:   stats,
 	}
-	want := "Watching 812 transcripts in /home/u/.claude/projects\nhttp://127.0.0.1:8420 (or: sm open)\nsm top in another terminal\n"
-	if diff := cmp.Diff(want, greeting(addrs, o, "sm")); diff != "" {
-		t.Errorf("(-want +got):\n%s", diff)
+	check := func(name, called, first string) {
+		t.Helper()
+		want := fmt.Sprintf(
+			"%s\nhttp://127.0.0.1:8420 (or: %s open)\n%[2]s top in another terminal\n",
+			first,
+			called,
+		)
+		if diff := cmp.Diff(want, greeting(addrs, o, called)); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", name, diff)
+		}
 	}
+	const home = "transcripts in /home/u/.claude/projects"
+	check("one client", "sm", "Watching 812 "+home)
 	codex := t.TempDir() // without an archive
 	o.Clients[0].Dirs = []string{codex, codex + "/archived_sessions"}
-	if got, want := greeting(
-		addrs,
-		o,
-		"bin/sm",
-	), "Watching 812 transcripts in /home/u/.claude/projects, "+codex+"\n"; !strings.HasPrefix(
-		got,
-		want,
-	) {
-		t.Errorf("with another client: %q, want %q first", got, want)
-	}
+	check("two clients", "bin/sm", "Watching 812 "+home+", "+codex)
 	o.Stats = &follow.Stats{}
-	if got, want := greeting(
-		addrs,
-		o,
-		"bin/sm",
-	), "Watching 0 transcripts in /home/u/.claude/projects, "+codex+"; --demo shows simulated agents\n"; !strings.HasPrefix(
-		got,
-		want,
-	) {
-		t.Errorf("with nothing to watch: %q, want %q first", got, want)
-	}
+	check("no transcripts", "bin/sm", "Watching 0 "+home+", "+codex+"; --demo shows simulated agents")
 	o.Demo = true
-	want = "Demo: all agents are simulated; Ctrl-C ends it\n" +
-		"http://127.0.0.1:8420 (or: sm --socket /s open)\nsm --socket /s top in another terminal\n"
-	if diff := cmp.Diff(want, greeting(addrs, o, "sm --socket /s")); diff != "" {
-		t.Errorf("a demo (-want +got):\n%s", diff)
-	}
+	check("a demo", "sm --socket /s", "Demo: all agents are simulated; Ctrl-C ends it")
 	env := testEnv(nil)
 	env.CalledAs = "bin/sm"
 	for socket, want := range map[string]string{

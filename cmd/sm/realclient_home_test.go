@@ -335,32 +335,32 @@ func (h *clientHome) quit() {
 	}
 }
 
-// enter pastes a text into the box for prompts and sends it. It presses Enter only when the
-// box shows the text, and again if the first time was too early.
+// enter pastes a text into the box for prompts and sends it.
 func (h *clientHome) enter(text string) {
 	h.t.Helper()
 	h.do(text, "load-buffer", "-")
 	h.do("", "paste-buffer", "-p", "-r", "-d", "-t", "agent")
+	h.pressEnter(text, h.input)
+}
+
+// pressEnter sends the text in the box for prompts. It presses Enter only when the box shows
+// the text, and again if the first time was too early.
+func (h *clientHome) pressEnter(text string, input func() (text string, ok bool)) {
+	h.t.Helper()
 	eventually(h.t, "the prompt shows", func() string {
-		if input, _ := h.input(); input != text {
-			return strconv.Quote(input) + " in the box"
+		if shown, _ := input(); shown != text {
+			return strconv.Quote(shown) + " in the box"
 		}
 		return ""
 	})
-	h.do("", "send-keys", "-t", "agent", "Enter")
-	pressed := time.Now()
+	var pressed time.Time
 	eventually(h.t, "the prompt is taken", func() string {
-		if input, ok := h.input(); !ok || input != text {
+		if shown, ok := input(); !pressed.IsZero() && (!ok || shown != text) {
 			return ""
 		}
 		if time.Since(pressed) > 3*time.Second {
-			_, _ = h.command(
-				"",
-				"send-keys",
-				"-t",
-				"agent",
-				"Enter",
-			) // the client may have ended
+			// The client may have ended.
+			_, _ = h.command("", "send-keys", "-t", "agent", "Enter")
 			pressed = time.Now()
 		}
 		return "it is still in the box"

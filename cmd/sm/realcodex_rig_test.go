@@ -155,29 +155,7 @@ func (h *codexHome) input() (text string, ok bool) {
 func (h *codexHome) enter(text string) {
 	h.t.Helper()
 	h.do("", "send-keys", "-t", "agent", "-l", "--", text)
-	eventually(h.t, "the prompt shows", func() string {
-		if input, _ := h.input(); input != text {
-			return strconv.Quote(input) + " in the box"
-		}
-		return ""
-	})
-	pressed := time.Time{}
-	eventually(h.t, "the prompt is taken", func() string {
-		if input, _ := h.input(); !pressed.IsZero() && input != text {
-			return ""
-		}
-		if time.Since(pressed) > 3*time.Second {
-			_, _ = h.command(
-				"",
-				"send-keys",
-				"-t",
-				"agent",
-				"Enter",
-			) // the client may have ended
-			pressed = time.Now()
-		}
-		return "it is still in the box"
-	})
+	h.pressEnter(text, h.input)
 }
 
 // quit ends the client as a user does.

@@ -27,6 +27,15 @@ func unprivileged(t *testing.T) {
 	}
 }
 
+// deniedModes is modes for a test that runs alone and without privileges.
+func deniedModes(t *testing.T, test func(t *testing.T, r *rig)) {
+	t.Helper()
+	if alone(t, 1) {
+		unprivileged(t)
+		modes(t, test)
+	}
+}
+
 func (r *rig) chmod(path string, mode os.FileMode) {
 	r.t.Helper()
 	r.must(os.Chmod(path, mode))
@@ -55,11 +64,7 @@ func TestDenied(t *testing.T) {
 		t.Skip("takes long; the run without the race detector has it")
 	}
 	t.Parallel()
-	if !alone(t, 1) {
-		return
-	}
-	unprivileged(t)
-	modes(t, func(t *testing.T, r *rig) {
+	deniedModes(t, func(t *testing.T, r *rig) {
 		r.o.Check = 0 // the default
 		file := r.path("-p", idA+".jsonl")
 		folder := r.path("-q")
@@ -105,11 +110,7 @@ func TestDeniedWhileLive(t *testing.T) {
 		t.Skip("takes long; the run without the race detector has it")
 	}
 	t.Parallel()
-	if !alone(t, 1) {
-		return
-	}
-	unprivileged(t)
-	modes(t, func(t *testing.T, r *rig) {
+	deniedModes(t, func(t *testing.T, r *rig) {
 		r.o.Check = 0
 		folder := r.path("-p")
 		good := r.path("-r", idB+".jsonl")
@@ -171,11 +172,7 @@ func TestDeniedWhileLive(t *testing.T) {
 // name, and that the old name's session is dropped.
 func TestMovedAndDenied(t *testing.T) {
 	t.Parallel()
-	if !alone(t, 1) {
-		return
-	}
-	unprivileged(t)
-	modes(t, func(t *testing.T, r *rig) {
+	deniedModes(t, func(t *testing.T, r *rig) {
 		r.o.ActiveFor = time.Nanosecond // a parked file is identified only by its inode
 		old := r.path("-p", idA+".jsonl")
 		moved := r.path("-q", idA+".jsonl")

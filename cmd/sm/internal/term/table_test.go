@@ -6,43 +6,27 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// TestTableFits tests that no line is wider than the limit while the last column has at least
-// 10 cells.
-func TestTableFits(t *testing.T) {
+// TestTable tests that no line is wider than the limit while the last column has at least 10
+// cells, and that with Wrap its text continues in the next line instead.
+func TestTable(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
-		width int
-		want  string
+		width, wrap int
+		id          string
+		want        string
 	}{
-		{0, "ID      TEXT\n長長    a text that is long\n"},
-		{30, "ID      TEXT\n長長    a text that is long\n"},
-		{20, "ID      TEXT\n長長    a text that…\n"},
-		{5, "ID      TEXT\n長長    a text th…\n"},
+		{0, 0, "長長", "ID    TEXT\n長長  a text that is long\nb     \n"},
+		{28, 0, "長長", "ID    TEXT\n長長  a text that is long\nb     \n"},
+		{18, 0, "長長", "ID    TEXT\n長長  a text that…\nb     \n"},
+		{5, 0, "長長", "ID    TEXT\n長長  a text th…\nb     \n"},
+		{0, 17, "a", "ID  TEXT\na   a text that\n    is long\nb   \n"},
+		{0, 5, "a", "ID  TEXT\na   a text\n    that is\n    long\nb   \n"},
 	} {
-		table := Table{Headers: []string{"ID    ", "TEXT"}, Width: c.width}
-		table.Add("長長", "a text that is long")
-		if diff := cmp.Diff(c.want, table.String()); diff != "" {
-			t.Errorf("%d cells (-want +got):\n%s", c.width, diff)
-		}
-	}
-}
-
-// TestTableWraps tests that text that does not fit continues in the next line of its column.
-func TestTableWraps(t *testing.T) {
-	t.Parallel()
-	for _, c := range []struct {
-		width int
-		want  string
-	}{
-		{0, "ID  TEXT\na   a text that is long\nb   \n"},
-		{17, "ID  TEXT\na   a text that\n    is long\nb   \n"},
-		{5, "ID  TEXT\na   a text\n    that is\n    long\nb   \n"},
-	} {
-		table := Table{Headers: []string{"ID", "TEXT"}, Wrap: c.width}
-		table.Add("a", "a text that is long")
+		table := Table{Headers: []string{"ID", "TEXT"}, Width: c.width, Wrap: c.wrap}
+		table.Add(c.id, "a text that is long")
 		table.Add("b", "")
 		if diff := cmp.Diff(c.want, table.String()); diff != "" {
-			t.Errorf("%d cells (-want +got):\n%s", c.width, diff)
+			t.Errorf("%d and %d cells (-want +got):\n%s", c.width, c.wrap, diff)
 		}
 	}
 }
