@@ -102,7 +102,7 @@ func TestExamineHostile(t *testing.T) {
 		{"one byte too large", in("large"), FileLarge},
 		{"Latin-1", in("latin"), FileEncoding},
 		{"NUL inside", in("nul"), FileEncoding},
-		{"of the session before", in("old"), FileStale},
+		{"of the previous session", in("old"), FileStale},
 		{"line break in the name", in("new\nline"), FileName},
 		{"escape in the name", in("esc\x1b[2J"), FileName},
 		{"bidi in the name", in("bidi\u202egpj.md"), FileName},

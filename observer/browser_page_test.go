@@ -141,10 +141,10 @@ func browserKeyboard(t *testing.T, c chromium) {
 	b.press("w", "e", "b")
 	step("all are of one project", names, "edcbaf")
 	b.press(" ", "w", "a", "i", "t")
-	step("who waits", names, "e")
+	step("the waiting ones", names, "e")
 	step("is counted", `document.querySelector('#shown').textContent`, "1 of 6 agents shown")
 	b.press("z")
-	step("none is left", `document.querySelector('#none').hidden`, false)
+	step("no agent matches", `document.querySelector('#none').hidden`, false)
 	b.press(kb.Escape)
 	step("Escape clears the filter", names, "edcbaf")
 	b.press(kb.Escape)
@@ -175,7 +175,7 @@ func browserKeyboard(t *testing.T, c chromium) {
 	)
 	r.write(uuid(0), reply(ago(0), "n0", 21_000, 1))
 	b.until(
-		"news leave the filter alone",
+		"an update keeps the filter",
 		says(uuid(0), "21k")+` && (`+names+`) === 'ba'`,
 	)
 	step("and the focus", focused, "calm")

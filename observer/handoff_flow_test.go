@@ -95,11 +95,11 @@ func TestHandoff_SelfOnly(t *testing.T) {
 			PID:   os.Getpid(),
 			Start: other.start,
 		}}, 403},
-		{"another agent that says it is this one", "w1", "w1", []fleet.Process{{
+		{"another agent with this name", "w1", "w1", []fleet.Process{{
 			PID:   os.Getpid(),
 			Start: other.start,
 		}}, 403},
-		{"a process that no client has started", "w1", "w1", []fleet.Process{{
+		{"a process outside of clients", "w1", "w1", []fleet.Process{{
 			PID:   4711,
 			Start: "1",
 		}}, 403},
@@ -111,12 +111,12 @@ func TestHandoff_SelfOnly(t *testing.T) {
 			PID:   os.Getpid(),
 			Start: nested.start,
 		}, self}, 403},
-		{"a requester that is unknown", "w1", "nobody", []fleet.Process{self}, 403},
+		{"an unknown requester", "w1", "nobody", []fleet.Process{self}, 403},
 		{"by its session's id", a.session, "w1", []fleet.Process{{
 			PID:   4713,
 			Start: "3",
 		}, self}, 200},
-		{"the agent itself, from deep below", "w1", "w1", []fleet.Process{{
+		{"the agent itself, from a descendant", "w1", "w1", []fleet.Process{{
 			PID:   4714,
 			Start: "4",
 		}, {

@@ -34,7 +34,7 @@ func TestHeard(t *testing.T) {
 		{"a quotation", "q", "Q"},
 		{"a quotation, and the line", "q\nx", "QX"},
 		{"the line, and a quotation", "x\nq", "XQ"},
-		{"of a message unknown", "[sm from b] have you seen #X? #000000", ""},
+		{"of an unknown message", "[sm from b] have you seen #X? #000000", ""},
 		{"clipped", "l", "L"},
 		{
 			"clipped, with another text",

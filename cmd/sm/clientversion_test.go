@@ -54,7 +54,7 @@ func TestInstallByClientVersion(t *testing.T) {
 			func(r *installRig) { r.registers("1", "2.1.99", deadPID) },
 			"",
 		},
-		"the registry is odd": {func(r *installRig) {
+		"an invalid registry": {func(r *installRig) {
 			r.write(r.dir+"/sessions/1.json", `{"pid":1,"version":"2.0.0"}`, 0o600)
 			r.write(r.dir+"/sessions/2.json", `[`, 0o600)
 			r.registers("3", "x", os.Getpid())

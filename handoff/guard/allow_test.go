@@ -76,7 +76,7 @@ func TestGuardExempts(t *testing.T) {
 			filepath.Join(top, "p", "sm") + " session restart",
 			false,
 		},
-		{"a variable that looks like it", "Bash", command, "A=/sm session restart", false},
+		{"a similar variable", "Bash", command, "A=/sm session restart", false},
 		{"the skill", "Skill", `{"skill":"session","args":"dehydrate restart"}`, "", true},
 		{"the skill as older clients call it", "Skill", command, "session", true},
 		{

@@ -23,7 +23,7 @@ func TestGuardFinds(t *testing.T) {
 	}{
 		{"by the session", session, "sessionId=t", client, "A"},
 		{"by the process", process, "pid=8 pidStart=100", client, "A"},
-		{"the session counts for more", session, process + late, client, "A"},
+		{"the session takes precedence", session, process + late, client, "A"},
 		{"after a clear", process + "sessionId=old", "", client, "A"},
 		{"a used pid", "pid=7 pidStart=99", "", client, ""},
 		{"a file of another program", "pid=7", "", client, "A"},

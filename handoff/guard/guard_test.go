@@ -55,8 +55,8 @@ func TestGuardDecidesWhoseContextIsFull(t *testing.T) {
 	}{
 		{"not bound", State{PID: 7}, 0.8, "s", true},
 		{"bound to an id from elsewhere", State{PID: 7, SessionID: "x"}, 0.8, "s", true},
-		{"full already, not bound", State{PID: 7, Overflowed: true}, 0.1, "s", true},
-		{"full already, then cleared", State{
+		{"already full, not bound", State{PID: 7, Overflowed: true}, 0.1, "s", true},
+		{"already full, then cleared", State{
 			PID:        7,
 			SessionID:  "old",
 			Overflowed: true,
@@ -169,8 +169,8 @@ func TestGuardBinds(t *testing.T) {
 		{"a later report", mine + "sessionId=new", "new", false},
 		{"another process", mine + "pid=8", "", false},
 		{"a file without a start time", "pid=7 contextUsage=0.5", "new", true},
-		{"being ended: kill requested", mine + "killRequested=true", "", false},
-		{"being ended: dehydrating", mine + "lifecycle=dehydrating", "", false},
+		{"ending: kill requested", mine + "killRequested=true", "", false},
+		{"ending: dehydrating", mine + "lifecycle=dehydrating", "", false},
 	} {
 		s := state(t, tt.state)
 		old := s.SessionID

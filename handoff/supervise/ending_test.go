@@ -43,7 +43,7 @@ func TestEndingGivesUp(t *testing.T) {
 			},
 		},
 		{
-			"another hangs since a moment",
+			"another one has just started to hang",
 			[]look{
 				{2 * time.Second, []proc.Process{hangs}, false},
 				{8 * time.Second, []proc.Process{hangs, next}, false},

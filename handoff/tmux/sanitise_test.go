@@ -26,10 +26,10 @@ func TestSanitise(t *testing.T) {
 		{"shell", "!rm -rf build", "[sm message] !rm -rf build"},
 		{"command", "/compact", "[sm message] /compact"},
 		{"ours", "/clear", "/clear"},
-		{"ours to resume", resume, resume},
-		{"not quite ours", "/clear now", "[sm message] /clear now"},
+		{"a resume prompt", resume, resume},
+		{"almost a resume prompt", "/clear now", "[sm message] /clear now"},
 		{
-			"not ours to resume",
+			"another resume prompt",
 			"Read this and continue from where you left off.",
 			"[sm message] Read this and continue from where you left off.",
 		},

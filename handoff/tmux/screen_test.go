@@ -166,7 +166,7 @@ func TestRefusal(t *testing.T) {
 			ReasonUnclear,
 		},
 		{
-			"what an ending client leaves",
+			"the screen of an ended client",
 			emptyBox + "\nResume this session with:\nclaude --resume 0\n",
 			at(2, 1),
 			ReasonEnding,
@@ -177,7 +177,7 @@ func TestRefusal(t *testing.T) {
 			at(2, 3),
 			ReasonNone,
 		},
-		{"nothing at all", "", at(0, 0), ReasonNoBox},
+		{"an empty screen", "", at(0, 0), ReasonNoBox},
 		{"no cursor anywhere", boxed(""), at(0, 4), ReasonUnclear},
 		{"blanks", boxed("   \x1b[7m \x1b[0m"), at(5, 1), ReasonUnclear},
 		{
@@ -212,7 +212,7 @@ func TestRefusal(t *testing.T) {
 			ReasonMenu,
 		},
 		{
-			"a prompt of old with a number",
+			"an old prompt with a number",
 			"❯ 1. do this\n● Done.\n" + emptyBox,
 			at(2, 3),
 			ReasonNone,
@@ -345,7 +345,7 @@ func TestLeftover(t *testing.T) {
 			"[sm test] a #a1b2c3 [sm test] a #a1b2c3",
 			false,
 		},
-		{"a human's command", "/clear", "/clear", false},
+		{"a person's command", "/clear", "/clear", false},
 		{"the prompt", testResume, testResume, true},
 		{
 			"the prompt, broken into lines",

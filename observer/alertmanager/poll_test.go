@@ -162,17 +162,17 @@ func TestPoll(t *testing.T) {
 func TestPollKeepsQuiet(t *testing.T) {
 	t.Parallel()
 	for name, changes := range map[string][]string{
-		"silenced":             {`"silencedBy":[]`, `"silencedBy":["s1"]`},
-		"inhibited":            {`"inhibitedBy":[]`, `"inhibitedBy":["f9"]`},
-		"muted":                {`"mutedBy":[]`, `"mutedBy":["nights"]`},
-		"suppressed":           {`"state":"active"`, `"state":"suppressed"`},
-		"not processed yet":    {`"state":"active"`, `"state":"unprocessed"`},
-		"another host's":       {`"host":"one"`, `"host":"two"`},
-		"of no host":           {`"host":"one",`, ``},
-		"of no kind":           {`,"kind":"critical"`, ``},
-		"of a kind of its own": {`"kind":"critical"`, `"kind":"disk"`},
-		"about no session":     {`"session":"web",`, ``},
-		"about an empty one":   {`"session":"web"`, `"session":""`},
+		"silenced":           {`"silencedBy":[]`, `"silencedBy":["s1"]`},
+		"inhibited":          {`"inhibitedBy":[]`, `"inhibitedBy":["f9"]`},
+		"muted":              {`"mutedBy":[]`, `"mutedBy":["nights"]`},
+		"suppressed":         {`"state":"active"`, `"state":"suppressed"`},
+		"not processed yet":  {`"state":"active"`, `"state":"unprocessed"`},
+		"another host's":     {`"host":"one"`, `"host":"two"`},
+		"of no host":         {`"host":"one",`, ``},
+		"of no kind":         {`,"kind":"critical"`, ``},
+		"of an unknown kind": {`"kind":"critical"`, `"kind":"disk"`},
+		"about no session":   {`"session":"web",`, ``},
+		"about an empty one": {`"session":"web"`, `"session":""`},
 		"without these members": {
 			`,"status":{"state":"active","silencedBy":[],"inhibitedBy":[],"mutedBy":[]}`,
 			``,

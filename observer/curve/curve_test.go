@@ -72,12 +72,12 @@ func TestHistory(t *testing.T) {
 		{"nothing", func(*Curve) {}, ""},
 		{"readings", func(h *Curve) { h.Read(at(0), 10); h.Read(at(5), 20) }, "0:10 5:20"},
 		{
-			"what is no reading",
+			"an empty reading",
 			func(h *Curve) { h.Read(at(0), 0); h.Read(at(0), -5); h.Read(time.Time{}, 5) },
 			"",
 		},
 		{
-			"an older one is no news",
+			"an older reading",
 			func(h *Curve) { h.Read(at(5), 10); h.Read(at(4), 20) },
 			"5:10",
 		},
@@ -104,7 +104,7 @@ func TestHistory(t *testing.T) {
 			h.Note(at(9), alerts.KindCritical.String(), "", 1)
 			h.Note(time.Time{}, alerts.KindStorm.String(), "", 1)
 		}, "[5 warning] [9 critical]"},
-		{"the rest of a past", func(h *Curve) {
+		{"the rest of the history", func(h *Curve) {
 			h.Read(at(100), 50)
 			h.Read(at(110), 60)
 			past := &Curve{}
@@ -117,7 +117,7 @@ func TestHistory(t *testing.T) {
 			h.Fill(&Curve{}, 1) // as deep: not again
 			h.Read(at(120), 70)
 		}, "50:40 |90:45 100:50 110:60 120:70 [60 compaction auto]"},
-		{"a past alone, with a cycle that has begun", func(h *Curve) {
+		{"only history, with a new cycle", func(h *Curve) {
 			past := &Curve{}
 			past.Read(at(50), 40)
 			past.Open(at(60), compaction, "auto", 45)
@@ -125,7 +125,7 @@ func TestHistory(t *testing.T) {
 			h.Read(at(55), 41)
 			h.Read(at(70), 20)
 		}, "50:40 |70:20 [60 compaction auto]"},
-		{"a cycle that began between the past and what was seen", func(h *Curve) {
+		{"a cycle that began between history and live readings", func(h *Curve) {
 			h.Read(at(100), 20)
 			past := &Curve{}
 			past.Read(at(50), 40)
@@ -294,19 +294,19 @@ func TestReadEnd(t *testing.T) {
 		want  string
 	}{
 		{
-			"all of it",
+			"the whole file",
 			strings.Join(own, "\n") + "\n",
 			1 << 20,
 			"0:50000 5:70000 10:90000 |30:20000 [20 compaction auto]",
 		},
-		{"a last line that is not whole", strings.Join(own[:2], "\n"), 1 << 20, "0:50000"},
+		{"an incomplete last line", strings.Join(own[:2], "\n"), 1 << 20, "0:50000"},
 		{
 			"from within a line on",
 			strings.Join(own[:2], "\n") + "\n",
 			int64(len(own[1]) + 10),
 			"10:90000",
 		},
-		{"nothing but a part of a line", strings.Repeat("x", 4096), 100, ""},
+		{"only a part of a line", strings.Repeat("x", 4096), 100, ""},
 		{"empty", "", 100, ""},
 		{
 			"lines longer than a chunk", wide(
@@ -322,7 +322,7 @@ func TestReadEnd(t *testing.T) {
 			"0:50000 10:90000 [20 compaction auto]",
 		},
 		{
-			"lines longer than any that counts",
+			"lines longer than the limit",
 			own[0] + "\n" + wide(own[1], maxLine+1) + "\n" + wide(own[7], maxLine) + "\n",
 			16 << 20,
 			"0:50000 30:20000",

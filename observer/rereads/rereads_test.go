@@ -88,7 +88,7 @@ func TestNames(t *testing.T) {
 				file("6", 2),
 			),
 		}, []string{"1", "2", "3", "4", "5"}},
-		"its own before others'": {[]fleet.View{
+		"own files before others'": {[]fleet.View{
 			view(
 				"web",
 				"/p",
@@ -101,7 +101,7 @@ func TestNames(t *testing.T) {
 				file("b.go", 99),
 			),
 		}, []string{"a.go"}},
-		"others' of its project": {[]fleet.View{
+		"files of others in its project": {[]fleet.View{
 			view(
 				"api",
 				"/p",
@@ -114,7 +114,7 @@ func TestNames(t *testing.T) {
 				file("c.go", 99),
 			),
 		}, []string{"b.go"}},
-		"a name without characters is none": {[]fleet.View{
+		"an empty name": {[]fleet.View{
 			view(
 				"web",
 				"/p",

@@ -75,7 +75,7 @@ func TestMigrationOfDamage(t *testing.T) {
 		if lost := len(got.Files) + len(got.Records); lost < 6 && s.Dropped() == 0 &&
 			len(setAsideFiles(t, dir)) == 0 {
 			t.Fatalf(
-				"flip at %d: records are lost without a word: %d files, %d sessions",
+				"flip at %d: records are lost without an error: %d files, %d sessions",
 				at,
 				len(got.Files),
 				len(got.Records),

@@ -25,8 +25,8 @@ func TestCompactsAt(t *testing.T) {
 		settings AutoCompact
 		want     int64
 	}{
-		{"nothing is known of the client", client{small, "", ""}, AutoCompact{}, 167_000},
-		{"version that is none", client{small, "", "dev"}, AutoCompact{}, 167_000},
+		{"unknown client", client{small, "", ""}, AutoCompact{}, 167_000},
+		{"invalid version", client{small, "", "dev"}, AutoCompact{}, 167_000},
 		{"first with the smaller reserve", client{small, opus, "2.1.21"}, AutoCompact{}, 167_000},
 		{"last with the larger reserve", client{small, opus, "2.1.20"}, AutoCompact{}, 155_000},
 		{"beta of a later one", client{small, opus, "2.2.0-beta.1"}, AutoCompact{}, 167_000},
@@ -37,7 +37,7 @@ func TestCompactsAt(t *testing.T) {
 
 		{"smaller window", current, env("100000"), 67_000},
 		{"with spaces", current, env(" 150000 "), 117_000},
-		{"below the least", current, env("50000"), 67_000},
+		{"below the minimum", current, env("50000"), 67_000},
 		{"larger than the model's", current, env("500000"), 167_000},
 		{"smaller than a large one", wide, env("500000"), 467_000},
 		{"beyond all", wide, env("5000000"), 967_000},
@@ -47,16 +47,16 @@ func TestCompactsAt(t *testing.T) {
 		{"too large to count", current, env("99999999999999999999999"), 167_000},
 		{"thousands", wide, env("200k"), 167_000},
 		{"millions", wide, env("0.5M"), 467_000},
-		{"a unit that old clients pass over", client{large, opus, "2.1.300"}, env("200k"), 67_000},
+		{"a unit that old clients ignore", client{large, opus, "2.1.300"}, env("200k"), 67_000},
 		{"bare hundreds", wide, env("200"), 67_000},
-		{"what follows a number", client{large, opus, "2.1.197"}, env("200000 tokens"), 167_000},
-		{"a variable that is not known yet", client{small, opus, "2.1.52"}, env("100000"), 167_000},
-		{"before there was a least", client{small, opus, "2.1.75"}, env("80000"), 47_000},
+		{"text after a number", client{large, opus, "2.1.197"}, env("200000 tokens"), 167_000},
+		{"a variable unknown to the version", client{small, opus, "2.1.52"}, env("100000"), 167_000},
+		{"before the minimum", client{small, opus, "2.1.75"}, env("80000"), 47_000},
 
 		{"setting", current, setting(120_000), 87_000},
-		{"setting below the least", current, setting(99_999), 167_000},
+		{"setting below the minimum", current, setting(99_999), 167_000},
 		{"setting larger than the window", current, setting(1_000_000), 167_000},
-		{"setting that is not known yet", client{small, opus, "2.1.75"}, setting(120_000), 167_000},
+		{"setting unknown to the version", client{small, opus, "2.1.75"}, setting(120_000), 167_000},
 		{"environment before settings", current, AutoCompact{
 			Window:  "150000",
 			Setting: 120_000,

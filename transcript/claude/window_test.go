@@ -25,19 +25,19 @@ func TestWindowChain(t *testing.T) {
 		tokens     int64
 		source     transcript.WindowSource
 	}{
-		"status line before all":       {"claude-opus-4-8", 900_000, 250_000, rules, 250_000, transcript.WindowStatusline},
-		"rule before what was seen":    {"claude-opus-4-8", 900_000, 0, rules, 300_000, transcript.WindowConfig},
-		"first rule that fits":         {"claude-sonnet-5", 0, 0, rules, 400_000, transcript.WindowConfig},
-		"rule of no size is none":      {"claude-none", 0, 0, rules[:1], 200_000, transcript.WindowDefault},
-		"no rule without a model":      {"", 0, 0, rules, 200_000, transcript.WindowDefault},
-		"seen beyond the small window": {"claude-haiku-4-5", 200_001, 0, nil, 1_000_000, transcript.WindowObserved},
-		"seen up to the small window":  {"claude-opus-9", 200_000, 0, nil, 200_000, transcript.WindowDefault},
-		"model":                        {"claude-opus-4-8", 0, 0, nil, 1_000_000, transcript.WindowModel},
-		"model with a date":            {"claude-sonnet-4-5-20250929", 0, 0, nil, 200_000, transcript.WindowModel},
-		"model with a suffix":          {"claude-sonnet-5[1m]", 0, 0, nil, 1_000_000, transcript.WindowModel},
-		"model of a cloud":             {"claude-opus-4-8@20260101", 0, 0, nil, 1_000_000, transcript.WindowModel},
-		"longer name":                  {"claude-opus-4-80", 0, 0, nil, 200_000, transcript.WindowDefault},
-		"unknown":                      {"gpt", 0, 0, nil, 200_000, transcript.WindowDefault},
+		"status line before everything": {"claude-opus-4-8", 900_000, 250_000, rules, 250_000, transcript.WindowStatusline},
+		"rule before the observed size": {"claude-opus-4-8", 900_000, 0, rules, 300_000, transcript.WindowConfig},
+		"first rule that fits":          {"claude-sonnet-5", 0, 0, rules, 400_000, transcript.WindowConfig},
+		"rule without a size":           {"claude-none", 0, 0, rules[:1], 200_000, transcript.WindowDefault},
+		"no rule without a model":       {"", 0, 0, rules, 200_000, transcript.WindowDefault},
+		"seen beyond the small window":  {"claude-haiku-4-5", 200_001, 0, nil, 1_000_000, transcript.WindowObserved},
+		"seen up to the small window":   {"claude-opus-9", 200_000, 0, nil, 200_000, transcript.WindowDefault},
+		"model":                         {"claude-opus-4-8", 0, 0, nil, 1_000_000, transcript.WindowModel},
+		"model with a date":             {"claude-sonnet-4-5-20250929", 0, 0, nil, 200_000, transcript.WindowModel},
+		"model with a suffix":           {"claude-sonnet-5[1m]", 0, 0, nil, 1_000_000, transcript.WindowModel},
+		"model of a cloud":              {"claude-opus-4-8@20260101", 0, 0, nil, 1_000_000, transcript.WindowModel},
+		"longer name":                   {"claude-opus-4-80", 0, 0, nil, 200_000, transcript.WindowDefault},
+		"unknown":                       {"gpt", 0, 0, nil, 200_000, transcript.WindowDefault},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {

@@ -30,7 +30,7 @@ func TestEventsAlone(t *testing.T) {
 			r.append(r.path("-q", nested), reply(2, 100))
 			r.append(r.path("-q", idA, "subagents", "agent-2.jsonl"), reply(3, 100))
 		}},
-		{"it was moved away and has come back", nil, func(r *rig) {
+		{"a folder was moved away and back", nil, func(r *rig) {
 			away := filepath.Join(filepath.Dir(r.root), "away")
 			r.must(os.Rename(r.path("-p"), away))
 			r.settle("moved")
@@ -39,11 +39,11 @@ func TestEventsAlone(t *testing.T) {
 			r.append(r.path("-q", nested), reply(2, 100))
 		}},
 		{
-			"a folder may be entered at last",
+			"a folder becomes readable",
 			func(r *rig) { r.chmod(r.path("-p"), 0o600) },
 			func(r *rig) { r.chmod(r.path("-p"), 0o700) },
 		},
-		{"a folder may be entered again", nil, func(r *rig) {
+		{"a folder becomes readable again", nil, func(r *rig) {
 			file, err := os.OpenFile(r.path("-p", idA+".jsonl"), os.O_APPEND|os.O_WRONLY, 0)
 			r.must(err)
 			r.chmod(r.path("-p"), 0o600)

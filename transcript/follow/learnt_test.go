@@ -37,7 +37,7 @@ func TestElsewhere(t *testing.T) {
 	for _, tt := range []struct {
 		name, path, session, want string
 	}{
-		{"as clients do it", good, idA, projects},
+		{"the layout of clients", good, idA, projects},
 		{
 			"by a link to the whole configuration",
 			filepath.Join(dir, "link", "projects", "-home-dev-web", idA+".jsonl"),
@@ -62,7 +62,7 @@ func TestElsewhere(t *testing.T) {
 			"",
 		},
 		{
-			"a project called otherwise",
+			"a project with another name",
 			put(filepath.Join(projects, "web", idA+".jsonl")),
 			idA,
 			"",

@@ -66,7 +66,7 @@ func TestOrigin(t *testing.T) {
 		{"nowhere", map[string]string{}, hook.Origin{}},
 		{"a pane without a server", map[string]string{"TMUX_PANE": "%3"}, hook.Origin{}},
 		{
-			"an odd pane",
+			"an invalid pane",
 			map[string]string{"TMUX": "/tmp/t,12,0", "TMUX_PANE": "x"},
 			hook.Origin{Tmux: "/tmp/t", Server: 12},
 		},

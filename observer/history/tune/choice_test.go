@@ -31,7 +31,7 @@ func TestMeasure(t *testing.T) {
 		want     string // the Figures that are not zero
 	}{
 		{"nothing", "", warning(50), `{}`},
-		{"never said", few, warning(90), `{"compactions": 1, "open_cycles": 1}`},
+		{"no notice", few, warning(90), `{"compactions": 1, "open_cycles": 1}`},
 		{"a warning in time", few, warning(50), `{"compactions": 1, "warned": 1, "timely": 1, "coverage": 1,
 			"used": 0.625, "open_cycles": 1, "measure": 0.625, "turns_ahead": {"median": 2, "worst": 2},
 			"replies_ahead": {"median": 4, "worst": 4}, "minutes_ahead": {"median": 7, "worst": 7}}`},
@@ -53,16 +53,16 @@ func TestMeasure(t *testing.T) {
 			"warned": 1, "open_cycles": 1, "turns_ahead": {"median": 0, "worst": 0},
 			"replies_ahead": {"median": 9, "worst": 9}, "minutes_ahead": {"median": 10, "worst": 10}}`},
 		{
-			"warned in a part that was taken back",
+			"a warning in a rewound part",
 			"turn 20 turn 120 turn back:1:20 30 90 turn auto 30",
 			warning(50),
 			`{"compactions": 1, "open_cycles": 1}`,
 		},
-		{"and again behind it", "turn 20 turn 120 turn back:1:20 100 turn turn auto 30", warning(50), `{
+		{"and again after it", "turn 20 turn 120 turn back:1:20 100 turn turn auto 30", warning(50), `{
 			"compactions": 1, "warned": 1, "timely": 1, "coverage": 1, "used": 0.625, "open_cycles": 1,
 			"measure": 0.625, "turns_ahead": {"median": 2, "worst": 2}, "replies_ahead": {"median": 0, "worst": 0},
 			"minutes_ahead": {"median": 3, "worst": 3}}`},
-		{"warned before what was taken back", "turn 20 100 turn 120 turn back:2:100 110 auto 30", warning(50), `{
+		{"a warning before a rewound part", "turn 20 100 turn 120 turn back:2:100 110 auto 30", warning(50), `{
 			"compactions": 1, "warned": 1, "timely": 1, "coverage": 1, "used": 0.625, "open_cycles": 1,
 			"measure": 0.625, "turns_ahead": {"median": 2, "worst": 2}, "replies_ahead": {"median": 2, "worst": 2},
 			"minutes_ahead": {"median": 6, "worst": 6}}`},

@@ -55,13 +55,13 @@ func TestAddSettings(t *testing.T) {
 	}{
 		{"nothing", []string{`{}`, `{"hooks":{}}`}, AutoCompact{}},
 		{"window", []string{`{"autoCompactWindow":120000}`}, AutoCompact{Setting: 120_000}},
-		{"a later file goes before", []string{
+		{"a later file overrides", []string{
 			`{"autoCompactWindow":120000}`,
 			`{"autoCompactWindow":150000}`,
 		}, AutoCompact{
 			Setting: 150_000,
 		}},
-		{"what a later file does not say", []string{
+		{"a member missing in a later file", []string{
 			`{"autoCompactWindow":120000}`,
 			`{}`,
 		}, AutoCompact{

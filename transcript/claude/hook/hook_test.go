@@ -189,7 +189,7 @@ func TestDecodeTolerates(t *testing.T) {
 			Error: strings.Repeat("é", 512),
 		}},
 		{"subagent", `{"agent_id":"a1"}`, Payload{AgentID: "a1"}},
-		{"odd subagent", `{"agent_id":12}`, Payload{AgentID: "?"}},
+		{"invalid subagent", `{"agent_id":12}`, Payload{AgentID: "?"}},
 		{"no subagent", `{"agent_id":""}`, Payload{}},
 		{"null subagent", `{"agent_id":null}`, Payload{}},
 		{"origin", `{"sm":{"agent":"web","pane":"%12","pid":1,"server":0,"tmux":5,"at":"yesterday"}}`, Payload{

@@ -55,7 +55,7 @@ func TestStatusFigures(t *testing.T) {
 			figures{},
 		},
 		{
-			"odd part of a usage",
+			"invalid part of a usage",
 			`{"current_usage":{"input_tokens":"8","cache_read_input_tokens":5}}`,
 			figures{},
 		},

@@ -102,7 +102,7 @@ func TestDecode(t *testing.T) {
 			hook.Payload{Event: hook.PostModelRequest},
 		},
 		{
-			"odd usage", `{"hook_event_name":"PostModelRequest","status":"completed","token_usage":{"total_tokens":"7"}}`,
+			"invalid usage", `{"hook_event_name":"PostModelRequest","status":"completed","token_usage":{"total_tokens":"7"}}`,
 			hook.Payload{Event: hook.PostModelRequest},
 		},
 		{"usage at another event", `{"hook_event_name":"Stop","status":"completed","token_usage":{"total_tokens":7}}`, hook.Payload{
@@ -124,7 +124,7 @@ func TestDecode(t *testing.T) {
 			},
 		},
 		{
-			"what is only ours to say",
+			"members reserved to sm",
 			`{"sm":{"agent":"em","pane":"%1"},"prompt_id":"p","context_tokens":5}`,
 			hook.Payload{},
 		},

@@ -53,11 +53,11 @@ func TestTypeWithoutPane(t *testing.T) {
 		})
 	}
 	for name, pid := range map[string]int{
-		"nowhere":     start(t),
-		"no server":   start(t, "TMUX_PANE=%5"),
-		"no pane":     start(t, "TMUX=/tmp/tmux-1/default,4711,0"),
-		"an odd pane": start(t, "TMUX=/tmp/tmux-1/default,4711,0", "TMUX_PANE=5; kill"),
-		"not there":   1 << 30,
+		"nowhere":         start(t),
+		"no server":       start(t, "TMUX_PANE=%5"),
+		"no pane":         start(t, "TMUX=/tmp/tmux-1/default,4711,0"),
+		"an invalid pane": start(t, "TMUX=/tmp/tmux-1/default,4711,0", "TMUX_PANE=5; kill"),
+		"not there":       1 << 30,
 	} {
 		typed, err := act(fleet.Place{Process: fleet.Process{PID: pid}})
 		if typed || err == nil || !strings.Contains(err.Error(), "runs in no tmux pane") {
