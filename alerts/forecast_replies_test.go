@@ -126,7 +126,7 @@ func TestReplyMean(t *testing.T) {
 		{"shrinking", many(100, -5000), 1e-9, 1},
 	} {
 		if got := grow(c.steps...); got < c.low || got > c.high {
-			t.Errorf("%s: %v, want %v to %v", c.name, got, c.low, c.high)
+			t.Errorf("%s: got %v, want %v to %v", c.name, got, c.low, c.high)
 		}
 	}
 }

@@ -269,7 +269,7 @@ func TestShrinking(t *testing.T) {
 	play(e, steady(0, 90_000, -6_000, 5)...)
 	f := view(t, e).Forecast
 	if f.Turns.Known || f.Replies.Likely < 100 {
-		t.Errorf("%+v", f)
+		t.Errorf("got %+v", f)
 	}
 }
 

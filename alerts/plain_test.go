@@ -53,7 +53,7 @@ func TestTextOfTheUserHasAPlainOne(t *testing.T) {
 		}).text(KindCritical, Data{
 			Percent: 66,
 		}); plain != want {
-			t.Errorf("%q: %q, want %q", own, plain, want)
+			t.Errorf("%q: got %q, want %q", own, plain, want)
 		}
 	}
 }

@@ -150,7 +150,7 @@ func TestComposeGrafana(t *testing.T) {
 	load(t, at["/etc/grafana/provisioning/datasources/sm.yml"], &sources)
 	if len(sources.Sources) != 1 || sources.Sources[0].Type != "prometheus" ||
 		!sources.Sources[0].Default {
-		t.Fatalf("%+v", sources)
+		t.Fatalf("got %+v", sources)
 	}
 	variable := strings.TrimPrefix(sources.Sources[0].URL, "$")
 	for _, x := range []struct {
@@ -172,7 +172,7 @@ func TestComposeGrafana(t *testing.T) {
 	}
 	load(t, at["/etc/grafana/provisioning/dashboards/sm.yml"], &boards)
 	if len(boards.Providers) != 1 || boards.Providers[0].Type != "file" {
-		t.Fatalf("%+v", boards)
+		t.Fatalf("got %+v", boards)
 	}
 	found, err := filepath.Glob(filepath.Join(at[boards.Providers[0].Options.Path], "*.json"))
 	if err != nil || len(found) == 0 {
@@ -264,6 +264,6 @@ func TestComposeAlertmanager(t *testing.T) {
 	c, _ := loadCompose(t)
 	if secrets := c.Services["alertmanager"].Secrets; len(secrets) != 1 ||
 		secrets[0].Target != "/etc/alertmanager/webhook.token" {
-		t.Errorf("%+v", secrets)
+		t.Errorf("got %+v", secrets)
 	}
 }

@@ -37,7 +37,7 @@ func TestPluginManifests(t *testing.T) {
 	decode(t, ".claude-plugin/marketplace.json", &market)
 	if market.Name != Marketplace || market.Description == "" || market.Owner.Name == "" ||
 		len(market.Plugins) != 1 {
-		t.Fatalf("%+v", market)
+		t.Fatalf("got %+v", market)
 	}
 	var plugin struct {
 		Name, Version, Description, License string
@@ -53,7 +53,7 @@ func TestPluginManifests(t *testing.T) {
 	if plugin.Version == "" || plugin.Description != entry.Description ||
 		plugin.License != "Apache-2.0" ||
 		plugin.Author.Name == "" {
-		t.Errorf("%+v", plugin)
+		t.Errorf("got %+v", plugin)
 	}
 }
 

@@ -236,6 +236,6 @@ func TestSlowFailure(t *testing.T) {
 		c.writer.done <- &batch{err: errors.New("the disk is broken")}
 	}))
 	if a := <-answered; a.Code != http.StatusServiceUnavailable {
-		t.Errorf("%d %s", a.Code, a.Body)
+		t.Errorf("got %d %s", a.Code, a.Body)
 	}
 }

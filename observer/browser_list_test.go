@@ -26,7 +26,7 @@ func browserAddress(t *testing.T, c chromium) {
 			[]string{search, shown},
 			got,
 		) {
-			t.Errorf("%s: %q, want %q", what, got, []string{search, shown})
+			t.Errorf("%s: got %q, want %q", what, got, []string{search, shown})
 		}
 	}
 	click := func(selector string) { b.do(chromedp.Click(chromedp.CSS(selector))) }

@@ -81,7 +81,7 @@ func browserKeyboard(t *testing.T, c chromium) {
 	step := func(what, expression string, want any) {
 		t.Helper()
 		if got := eval[any](b, expression); !cmp.Equal(want, got) {
-			t.Errorf("%s: %v, want %v", what, got, want)
+			t.Errorf("%s: got %v, want %v", what, got, want)
 		}
 	}
 	step("at first", names, "edcbaf")
@@ -297,7 +297,7 @@ func browserEmpty(t *testing.T, c chromium) {
 		`document.querySelector('.empty').innerText`,
 	); !strings.Contains(text, "Start claude in any folder") ||
 		!strings.Contains(text, r.projects) {
-		t.Errorf("%s", text)
+		t.Errorf("got %s", text)
 	}
 	if shown := eval[bool](b, `document.querySelector('#agents').checkVisibility()`); shown {
 		t.Error("got an empty table")

@@ -37,7 +37,7 @@ func TestCarriedByTheRestartPrompt(t *testing.T) {
 	in := run.order()
 	lines := strings.Split(in.Prompt, "\n")
 	if len(lines) != 5 || lines[0] != resume(doc) {
-		t.Fatalf("%q", lines)
+		t.Fatalf("got %q", lines)
 	}
 	for i, line := range lines[1:] {
 		if want := fmt.Sprintf(
@@ -45,10 +45,10 @@ func TestCarriedByTheRestartPrompt(t *testing.T) {
 			i,
 			ids[i],
 		); line != want {
-			t.Errorf("%q, want %q", line, want)
+			t.Errorf("got %q, want %q", line, want)
 		}
 		if m := r.message(ids[i]); m.Status != "offered" || m.Via != "restart" {
-			t.Errorf("%+v", m)
+			t.Errorf("got %+v", m)
 		}
 	}
 	again := r.polls("w1", api.Run{

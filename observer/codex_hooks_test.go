@@ -165,7 +165,7 @@ func TestCodexHooks(t *testing.T) {
 				s.Client != "codex" ||
 				!s.HooksSeen ||
 				s.StatuslineAt != nil {
-				t.Errorf("%+v", s)
+				t.Errorf("got %+v", s)
 			}
 			line := reasonIn(t, d.fires("Stop", `,"stop_hook_active":false`))
 			if !strings.HasPrefix(line, "[sm context] Context at ") {

@@ -43,7 +43,7 @@ func (r *rig) listen(query string) *eventStream {
 	noErrors(r.t, err)
 	if kind := resp.Header.Get("Content-Type"); resp.StatusCode != 200 ||
 		kind != "text/event-stream; charset=utf-8" {
-		r.t.Fatalf("%d %s", resp.StatusCode, kind)
+		r.t.Fatalf("got %d %s", resp.StatusCode, kind)
 	}
 	l := &eventStream{
 		r:      r,
@@ -209,7 +209,7 @@ func TestEventsOfOne(t *testing.T) {
 	}
 	if got := html(); !strings.Contains(got, "compacted (auto) at 41k") ||
 		!strings.Contains(got, "30k of 200k") {
-		t.Errorf("%s", got)
+		t.Errorf("got %s", got)
 	}
 	r.write(uuid(1), reply(ago(0), "m3", 131_000, 1))
 	for got := html(); !strings.Contains(got, "131k of 200k"); got = html() {
@@ -217,7 +217,7 @@ func TestEventsOfOne(t *testing.T) {
 	none := r.listen("?session=%3Cb%3E")
 	if got := none.next("detail"); !strings.Contains(got, "No such agent") ||
 		strings.Contains(got, "<b>") {
-		t.Errorf("%s", got)
+		t.Errorf("got %s", got)
 	}
 	if a := r.get("/?session=" + uuid(1)); !strings.Contains(
 		a.Body,

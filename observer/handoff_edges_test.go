@@ -23,7 +23,7 @@ func TestHandoff_Edge_HumanDraftIsLeftAlone(t *testing.T) {
 	a.ends()
 	h := r.handoffIs(id, "scheduled, waiting: unknown")
 	if h.Reason != "" {
-		t.Errorf("%+v", h)
+		t.Errorf("got %+v", h)
 	}
 	a.checkHeard("nothing is typed over a draft")
 	m := r.sends("w1", "urgent", "Not before the handoff.")
@@ -68,10 +68,10 @@ func TestHandoff_ADocumentWithANameForAShell(t *testing.T) {
 		t.Errorf("received %s", got)
 	}
 	if text, err := os.ReadFile(plain); err != nil || !strings.HasSuffix(string(text), "\n\nNext: CI.") {
-		t.Errorf("%q, %v", text, err)
+		t.Errorf("got %q, %v", text, err)
 	}
 	if s := r.session("w1"); s.LastHandoff == nil || *s.LastHandoff != doc {
-		t.Errorf("%+v", s)
+		t.Errorf("got %+v", s)
 	}
 	r.ends()
 }

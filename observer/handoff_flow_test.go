@@ -52,12 +52,12 @@ func TestHandoff_HappyPath(t *testing.T) {
 		s.Handoff != "" ||
 		s.LastHandoff == nil ||
 		*s.LastHandoff != doc {
-		t.Errorf("%+v", s)
+		t.Errorf("got %+v", s)
 	}
 	if h.Path != doc || h.Way != "clear" || h.SessionID != first ||
 		h.NextSession != a.session ||
 		h.Document == "" {
-		t.Errorf("%+v", h)
+		t.Errorf("got %+v", h)
 	}
 	if n := r.scrape()[`sm_handoffs_total{outcome="confirmed"}`]; n != 1 {
 		t.Errorf("got %v handoffs in the metrics", n)
@@ -150,7 +150,7 @@ func TestHandoff_Codex_GetsNew(t *testing.T) {
 	id := a.hands(doc)
 	a.ends()
 	if h := c.r.handoffIs(id, "confirmed"); h.Way != "new" {
-		t.Errorf("%+v", h)
+		t.Errorf("got %+v", h)
 	}
 	a.checkHeard("", "typed: /new", "typed: "+resume(doc))
 	c.r.ends()
@@ -231,7 +231,7 @@ func TestHandoff_FailureRecovery(t *testing.T) {
 		t.Errorf("received %s", got)
 	}
 	if s := r.session("w1"); s.LastHandoff != nil || s.Cycle != 1 {
-		t.Errorf("%+v", s)
+		t.Errorf("got %+v", s)
 	}
 	// Another call works at once.
 	a.works("Again.")

@@ -154,7 +154,7 @@ func TestMetricsListenPassword(t *testing.T) {
 		200,
 		404,
 	} {
-		t.Errorf("with the password: %v, want 200 200 404", got)
+		t.Errorf("with the password: got %v, want 200 200 404", got)
 	}
 	if got := r.get("/metrics").Code; got != http.StatusOK {
 		t.Errorf("local address without password: got %d", got)

@@ -167,7 +167,7 @@ func TestPostSession(t *testing.T) {
 			[]string{s.ID, s.ParentID, s.Name, s.Provider, s.SessionID, s.Pane},
 			" ",
 		); got != c.want {
-			t.Errorf("%.80s: %q, want %q", c.body, got, c.want)
+			t.Errorf("%.80s: got %q, want %q", c.body, got, c.want)
 		}
 	}
 	if a := r.askTCP(

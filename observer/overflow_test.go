@@ -105,7 +105,7 @@ func (g *guarded) call(tool, input, fields string) string {
 	}
 	x, ok := hook.DecodeAnswer([]byte(a.Body))
 	if !ok || x.Event != hook.PreToolUse || x.Deny == "" {
-		g.t.Fatalf("%d %s", a.Code, a.Body)
+		g.t.Fatalf("got %d %s", a.Code, a.Body)
 	}
 	return x.Deny
 }

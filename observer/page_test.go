@@ -37,7 +37,7 @@ func TestPageRoutes(t *testing.T) {
 			if resp.StatusCode != c.want || h.Get("Access-Control-Allow-Origin") != "" ||
 				h.Get("Cache-Control") != "no-store" {
 				t.Errorf(
-					"%s, %s %s: %d, want %d, %v",
+					"%s, %s %s: got %d, want %d, %v",
 					path,
 					c.header,
 					c.value,

@@ -73,7 +73,7 @@ func TestMessageRefused(t *testing.T) {
 		a := r.ask(http.MethodPost, "/sessions/"+c.to+"/messages", c.body)
 		if a.Code != c.code || !strings.Contains(a.Body, c.want) ||
 			(a.Code/100 == 2) == strings.Contains(a.Body, `"error"`) {
-			t.Errorf("%s: %d %.200s, want %d %s", c.name, a.Code, a.Body, c.code, c.want)
+			t.Errorf("%s: got %d %.200s, want %d %s", c.name, a.Code, a.Body, c.code, c.want)
 		}
 	}
 }
@@ -204,6 +204,6 @@ func TestReminderCounts(t *testing.T) {
 	var x api.Reminder
 	noErrors(t, json.Unmarshal([]byte(a.Body), &x))
 	if a.Code != http.StatusCreated || x.ResetAt == nil || !x.ResetAt.Equal(x.MadeAt) {
-		t.Errorf("%d %s", a.Code, a.Body)
+		t.Errorf("got %d %s", a.Code, a.Body)
 	}
 }

@@ -125,7 +125,7 @@ func (r *rig) sends(to, mode, text string) string {
 	var m api.Message
 	noErrors(r.t, json.Unmarshal([]byte(a.Body), &m))
 	if a.Code != http.StatusAccepted {
-		r.t.Fatalf("%d %s", a.Code, a.Body)
+		r.t.Fatalf("got %d %s", a.Code, a.Body)
 	}
 	return m.ID
 }

@@ -117,14 +117,14 @@ func TestRotation_ByItselfAtCriticalUnderARun(t *testing.T) {
 	})
 	h = r.handoffIs(id, "confirmed")
 	if h.NextSession != b.session {
-		t.Errorf("%+v", h)
+		t.Errorf("got %+v", h)
 	}
 	b.checkHeard("no document besides the prompt")
 	a.checkHeard("nothing is typed")
 	if s := r.session("w1"); s.SessionID != b.session || s.Cycle != 2 ||
 		s.LastHandoff == nil ||
 		*s.LastHandoff != h.Path {
-		t.Errorf("%+v", s)
+		t.Errorf("got %+v", s)
 	}
 	if len(answered.orders) != 0 || len(r.handoffs()) != 1 {
 		t.Errorf("another order, or handoff: %+v", r.handoffs())

@@ -180,6 +180,6 @@ func TestNotices_Scripts(t *testing.T) {
 		"em/2/warning waiting",
 	)
 	if x := r.session("em"); x.Cycle != 2 {
-		t.Errorf("%+v", x)
+		t.Errorf("got %+v", x)
 	}
 }

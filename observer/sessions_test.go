@@ -117,7 +117,7 @@ func TestSessionsAnswer(t *testing.T) {
 	a := r.get("/sessions")
 	if a.Code != http.StatusOK || a.Header.Get("Content-Type") != "application/json" ||
 		strings.Count(a.Body, "\n") != 1 {
-		t.Errorf("%d, %v, %q", a.Code, a.Header, a.Body)
+		t.Errorf("got %d, %v, %q", a.Code, a.Header, a.Body)
 	}
 	var pretty bytes.Buffer
 	noErrors(
@@ -196,7 +196,7 @@ func TestRecentSessions(t *testing.T) {
 		t.Errorf("all: %+v", all)
 	}
 	if a := r.get("/sessions?recent=perhaps"); a.Code != http.StatusBadRequest {
-		t.Errorf("%d %s", a.Code, a.Body)
+		t.Errorf("got %d %s", a.Code, a.Body)
 	}
 	r.stop()
 	r.o.MaxSessions = 2
@@ -244,7 +244,7 @@ func TestSessionTrend(t *testing.T) {
 		t.Errorf("without trend: got %v; with it (-want +got):\n%s", plain.Sessions[0].Trend, diff)
 	}
 	if a := r.get("/sessions?trend=perhaps"); a.Code != http.StatusBadRequest {
-		t.Errorf("%d %s", a.Code, a.Body)
+		t.Errorf("got %d %s", a.Code, a.Body)
 	}
 }
 
@@ -253,7 +253,7 @@ func TestSessionsEmpty(t *testing.T) {
 	t.Parallel()
 	r := newRig(t).start()
 	if a := r.get("/sessions"); a.Body != `{"sessions":[],"catching_up":false,"rate_limits":{"five_hour":null,"seven_day":null},"today":{"tokens":0,"cost_usd":null,"estimated_cost_usd":null},"agents_not_warned":true}`+"\n" {
-		t.Errorf("%d %s", a.Code, a.Body)
+		t.Errorf("got %d %s", a.Code, a.Body)
 	}
 }
 

@@ -232,9 +232,9 @@ func TestTextOfOthersWaitsForHooks(t *testing.T) {
 		t.Errorf("typed %q", line)
 	}
 	if m := r.message(id); m.WaitsFor != "hooks" || m.Status != "waiting" {
-		t.Errorf("%+v", m)
+		t.Errorf("got %+v", m)
 	}
 	if x := r.session(uuid(1)); x.HooksSeen || x.WaitForHooks != 1 {
-		t.Errorf("%+v", x)
+		t.Errorf("got %+v", x)
 	}
 }

@@ -48,7 +48,7 @@ func TestWebhookOnce(t *testing.T) {
 			queued,
 		); a.Code != 200 ||
 			strings.TrimSpace(a.Body) != want {
-			t.Errorf("%d %s, want %s", a.Code, a.Body, want)
+			t.Errorf("got %d %s, want %s", a.Code, a.Body, want)
 		}
 	}
 	mail := func(want ...string) {

@@ -24,7 +24,7 @@ func TestTitleText(t *testing.T) {
 		"a\U000e0041b":             "ab",
 	} {
 		if got := NewTitle(in, TitleCustom).Text; got != want {
-			t.Errorf("%q: %q, want %q", in, got, want)
+			t.Errorf("%q: got %q, want %q", in, got, want)
 		}
 	}
 }
@@ -42,7 +42,7 @@ func TestPromptTitle(t *testing.T) {
 		"<ide_opened_file>a.go</ide_opened_file> " + wording.Resume("/a.md"): "",
 	} {
 		if got := PromptTitle([]byte(in)).Text; got != want {
-			t.Errorf("%q: %q, want %q", in, got, want)
+			t.Errorf("%q: got %q, want %q", in, got, want)
 		}
 	}
 }
@@ -67,7 +67,7 @@ func TestTitleIsCut(t *testing.T) {
 	} {
 		got := NewTitle(tt.in, tt.source).Text
 		if got != tt.want {
-			t.Errorf("%q: %q, want %q", tt.in, got, tt.want)
+			t.Errorf("%q: got %q, want %q", tt.in, got, tt.want)
 		}
 		if n := utf8.RuneCountInString(got); n > MaxTitle {
 			t.Errorf("%q has %d characters", got, n)

@@ -60,7 +60,7 @@ func TestTypeable(t *testing.T) {
 		c.m.ID = "a1b2c3"
 		got := fmt.Sprint(c.m.Typeable(false), c.m.Typeable(true), c.m.Typed())
 		if want := fmt.Sprint(c.own, c.texts, c.typed); got != want {
-			t.Errorf("%d, %s: %s, want %s", i, c.note, got, want)
+			t.Errorf("%d, %s: got %s, want %s", i, c.note, got, want)
 		}
 	}
 }

@@ -62,7 +62,7 @@ func TestGreeting(t *testing.T) {
 		"/s":                                  "bin/sm --socket /s",
 	} {
 		if got := env.called(socket); got != want {
-			t.Errorf("%s: %q, want %q", socket, got, want)
+			t.Errorf("%s: got %q, want %q", socket, got, want)
 		}
 	}
 }

@@ -95,6 +95,6 @@ func TestWindowThatTurnedOut(t *testing.T) {
 	s.Compact("auto", 700)
 	g := gridOf(t, transcripttest.Written(t, t.TempDir(), s))
 	if f := g.Current; f.Timely != 1 || math.Abs(f.Used-5./7) > 1e-9 {
-		t.Errorf("%+v; want a warning at 500 of 700", f)
+		t.Errorf("got %+v; want a warning at 500 of 700", f)
 	}
 }

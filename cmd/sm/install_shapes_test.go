@@ -222,10 +222,10 @@ func TestInstallWithoutARecord(t *testing.T) {
 		r.done("install")
 		records, err := filepath.Glob(r.home + "/.local/state/sm/install/*.json")
 		if err != nil || len(records) != 1 {
-			t.Fatalf("%q, %v", records, err)
+			t.Fatalf("got %q, %v", records, err)
 		}
 		if info, err := os.Stat(records[0]); err != nil || info.Mode().Perm() != 0o600 {
-			t.Errorf("%v, %v", info.Mode(), err)
+			t.Errorf("got %v, %v", info.Mode(), err)
 		}
 		r.write(records[0], damage, 0o600)
 		r.done("install", "--guard")

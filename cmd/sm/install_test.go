@@ -132,7 +132,7 @@ func TestInstallFindsItself(t *testing.T) {
 	} {
 		r.calledAs = called
 		if got := r.run("install"); got.Code != 0 {
-			t.Errorf("%+v", got)
+			t.Errorf("got %+v", got)
 		}
 		if text := r.read(r.path); strings.Count(text, `"`+want+` hook"`) != 8 ||
 			strings.Count(text, "statusline") != 1 {

@@ -21,7 +21,7 @@ func TestWriteJSONEscapes(t *testing.T) {
 			t.Fatal(err)
 		}
 		if got := b.String(); got != want+"\n" {
-			t.Errorf("%q: %s, want %s", text, got, want)
+			t.Errorf("%q: got %s, want %s", text, got, want)
 		}
 
 		var back string

@@ -65,7 +65,7 @@ func (r *policyRun) untouched(id string) {
 		return ""
 	})
 	if m, _ := r.message(id); m.Status != "waiting" {
-		r.t.Errorf("%+v", m)
+		r.t.Errorf("got %+v", m)
 	}
 }
 

@@ -213,7 +213,7 @@ func TestRealClientHandoffRestart(t *testing.T) {
 	r.stub.resize(15_000)
 	h := r.sm.handoffIs("confirmed")
 	if h.Way != "restart" || h.SessionID != first {
-		t.Errorf("%+v", h)
+		t.Errorf("got %+v", h)
 	}
 	r.home.nextClient()
 	r.rotated("by a restart", h, 0)
@@ -234,7 +234,7 @@ func TestRealClientHandoffRestart(t *testing.T) {
 		})
 	}
 	if s := r.me(); s.Label != "worker" || s.Cycle != 2 || s.Name != "worker" {
-		t.Errorf("%+v", s)
+		t.Errorf("got %+v", s)
 	}
 	r.ended("the first turn of the new client")
 	r.home.quit()

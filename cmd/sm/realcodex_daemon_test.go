@@ -142,7 +142,7 @@ func TestRealCodexDaemon(t *testing.T) {
 		t.Errorf("a handoff is answered %q", text)
 	}
 	if all, err := r.sm.api.Handoffs(t.Context()); err != nil || len(all.Handoffs) != 0 {
-		t.Errorf("%+v, %v", all, err)
+		t.Errorf("got %+v, %v", all, err)
 	}
 	r.agree("the second terminal, at the end")
 	second.quit()

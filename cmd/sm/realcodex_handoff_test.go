@@ -89,7 +89,7 @@ func TestRealCodexHandoffClear(t *testing.T) {
 		id := r.sends(before.ID, fmt.Sprintf("After handoff %d.", i))
 		if h := r.sm.handoffIs("confirmed"); h.Way != "clear" ||
 			h.SessionID != before.SessionID {
-			t.Errorf("%+v", h)
+			t.Errorf("got %+v", h)
 		}
 		r.goesOn(before, doc)
 		r.received(before.ID, id)
@@ -116,14 +116,14 @@ func TestRealCodexHandoffRestart(t *testing.T) {
 	r.turn("the first turn", modelStep{grow: 50_000})
 	before := r.settledAgent()
 	if before.ID != "worker" || before.Name != "worker" || before.Client != "codex" {
-		t.Errorf("%+v", before)
+		t.Errorf("got %+v", before)
 	}
 	doc := filepath.Join(r.home.project, "doc.md")
 	r.tool("the handoff", "echo work > "+doc+" && "+r.program("handoff", doc))
 	r.sm.kill()
 	r.sm.start()
 	if h := r.sm.handoffIs("confirmed"); h.Way != "restart" {
-		t.Errorf("%+v", h)
+		t.Errorf("got %+v", h)
 	}
 	r.goesOn(before, doc)
 	r.home.pid = r.home.native()

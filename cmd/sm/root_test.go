@@ -35,7 +35,7 @@ func TestExamplesAndPages(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	if got := execute(t, nil, "man", dir); got != (outcome{}) {
-		t.Fatalf("%+v", got)
+		t.Fatalf("got %+v", got)
 	}
 	var look func(cmd *cobra.Command)
 	look = func(cmd *cobra.Command) {

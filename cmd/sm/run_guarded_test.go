@@ -47,7 +47,7 @@ func TestRunGuardedRestarts(t *testing.T) {
 	}
 	r.until("it resumes", func() bool { return state().Lifecycle == guard.SessionResuming })
 	if s := state(); s.PID != second.PID || s.Overflowed || s.KillRequested {
-		t.Errorf("%+v", s)
+		t.Errorf("got %+v", s)
 	}
 }
 

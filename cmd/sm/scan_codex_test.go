@@ -70,7 +70,7 @@ func TestScanCodex(t *testing.T) {
 			}
 			if n := want.Requests; len(n) > 0 &&
 				(s.Compactions.Auto != n["auto"] || s.Compactions.Manual != n["manual"]) {
-				t.Errorf("%s: %+v, want %v", name, s.Compactions, n)
+				t.Errorf("%s: got %+v, want %v", name, s.Compactions, n)
 			}
 		}
 	}

@@ -50,7 +50,7 @@ func scriptCode(ts *testscript.TestScript, _ bool, args []string) {
 	if err := ts.Exec(args[1], args[2:]...); err != nil {
 		exit, ok := errors.AsType[*exec.ExitError](err)
 		if !ok {
-			ts.Fatalf("%v", err)
+			ts.Fatalf("got %v", err)
 		}
 		got = exit.ExitCode()
 	}

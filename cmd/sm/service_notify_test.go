@@ -61,7 +61,7 @@ func TestServiceManager(t *testing.T) {
 	}
 	for range 3 {
 		if state := next(); state != "WATCHDOG=1" {
-			t.Errorf("%q", state)
+			t.Errorf("got %q", state)
 		}
 	}
 	if code := d.end(syscall.SIGTERM); code != 0 {

@@ -89,11 +89,11 @@ func TestStatuslineGuarded(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			vars := map[string]string{"SM_SOCKET": newEar(t, say(tt.answer)).socket}
 			if got := callStatusline(t, vars, in); got != tt.want {
-				t.Errorf("%q, want %q", got, tt.want)
+				t.Errorf("got %q, want %q", got, tt.want)
 			}
 			want := strings.TrimSuffix(tt.want, "\n") + " · mine\n"
 			if got := callStatusline(t, vars, in, "--", "echo mine"); got != want {
-				t.Errorf("%q, want %q", got, want)
+				t.Errorf("got %q, want %q", got, want)
 			}
 		})
 	}

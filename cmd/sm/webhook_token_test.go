@@ -68,7 +68,7 @@ func TestWebhookToken(t *testing.T) {
 			if want == "" && checked.Code != exitDone ||
 				want != "" &&
 					(checked.Code != exitFailed || checked.ErrOut != "sm: "+want+"\n") {
-				t.Errorf("check-config: %+v; want %q", checked, want)
+				t.Errorf("check-config: got %+v; want %q", checked, want)
 			}
 
 			cfg := mustLoad(t, "", vars)
@@ -84,7 +84,7 @@ func TestWebhookToken(t *testing.T) {
 			)
 			if len(found) != 1 || (found[0].Status == healthy) != (want == "") ||
 				!strings.Contains(found[0].Text, want) {
-				t.Errorf("doctor: %+v; want %q", found, want)
+				t.Errorf("doctor: got %+v; want %q", found, want)
 			}
 
 			o, err := env.observerOptions(cfg, false)
@@ -92,7 +92,7 @@ func TestWebhookToken(t *testing.T) {
 			switch {
 			case tt.fail != "":
 				if err == nil || err.Error() != want {
-					t.Errorf("the observer starts: %v; want %q", err, want)
+					t.Errorf("the observer starts: got %v; want %q", err, want)
 				}
 			case err != nil:
 				t.Error(err)

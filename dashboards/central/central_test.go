@@ -333,7 +333,7 @@ func TestEnds(t *testing.T) {
 		<-r.Context().Done()
 	}))
 	if _, err := s.Sessions(ctx); !errors.Is(err, context.Canceled) {
-		t.Errorf("%v", err)
+		t.Errorf("got %v", err)
 	}
 }
 
@@ -382,7 +382,7 @@ func TestHTTPConfig(t *testing.T) {
 	for _, want := range []string{"first", "second"} {
 		write("token", want+"\n")
 		if _, err := s.Sessions(t.Context()); err != nil || token.Load() != "Bearer "+want {
-			t.Errorf("%v, %v, want %s", err, token.Load(), want)
+			t.Errorf("got %v, %v, want %s", err, token.Load(), want)
 		}
 	}
 	away.Store(true)
@@ -425,6 +425,6 @@ func TestTooLarge(t *testing.T) {
 			err.Error(),
 			"its answer is larger than 64 MiB; lower metrics.max_sessions on the machines",
 		) {
-		t.Errorf("%v", err)
+		t.Errorf("got %v", err)
 	}
 }

@@ -136,7 +136,7 @@ func TestNoticeText(t *testing.T) {
 		_, html, _ = strings.Cut(html, "; window 200k")
 		got, _, _ := strings.Cut(html, "<")
 		if got = strings.TrimPrefix(got, "; "); got != want && html != "" {
-			t.Errorf("%s: %q, want %q", change, got, want)
+			t.Errorf("%s: got %q, want %q", change, got, want)
 		}
 	}
 }

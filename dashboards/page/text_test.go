@@ -48,7 +48,7 @@ func TestKey(t *testing.T) {
 			t.Errorf("%q and %q share a row", s, other)
 		}
 		if seen[key] = s; !regexp.MustCompile(`^a[0-9a-f]{16}$`).MatchString(key) {
-			t.Errorf("%q", key)
+			t.Errorf("got %q", key)
 		}
 	}
 }

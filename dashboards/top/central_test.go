@@ -11,7 +11,7 @@ func TestCentralKeys(t *testing.T) {
 	want := note{"only the observer on build-machine-two.example can do this; run 'sm top' there", true}
 	for _, key := range []string{"s", "a", "o", "h"} {
 		if x.keys(key); x.take().does != nothing || x.note != want {
-			t.Errorf("%s: %+v, want %+v", key, x.note, want)
+			t.Errorf("%s: got %+v, want %+v", key, x.note, want)
 		}
 	}
 	x.keys("y")

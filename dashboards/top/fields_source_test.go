@@ -26,7 +26,7 @@ func TestNoticesField(t *testing.T) {
 			}
 		}
 		if got != want {
-			t.Errorf("%s: %q, want %q", more, got, want)
+			t.Errorf("%s: got %q, want %q", more, got, want)
 		}
 	}
 }

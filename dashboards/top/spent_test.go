@@ -100,7 +100,7 @@ func TestDollars(t *testing.T) {
 		1e12:    "$99999k",
 	} {
 		if got := dollars(usd); got != want || len(got) > 7 {
-			t.Errorf("%v: %s, want %s", usd, got, want)
+			t.Errorf("%v: got %s, want %s", usd, got, want)
 		}
 	}
 }

@@ -372,7 +372,7 @@ func TestTopQuits(t *testing.T) {
 		"? x":      false,
 	} {
 		if got := topScene(80, 24, false).keys(strings.Fields(keys)...); got != want {
-			t.Errorf("%v: %v, want %v", keys, got, want)
+			t.Errorf("%v: got %v, want %v", keys, got, want)
 		}
 	}
 }
@@ -384,20 +384,20 @@ func TestTopDetail(t *testing.T) {
 	x := topScene(80, 12, false)
 	x.keys("j", "enter")
 	if s := x.screen(); !strings.HasPrefix(s, "api ") {
-		t.Errorf("%s", s)
+		t.Errorf("got %s", s)
 	}
 	x.keys("down", "down", "down", "pgdown", "pgdown", "pgdown", "pgdown")
 	if s := x.screen(); !strings.Contains(s, "last activity") ||
 		strings.Count(s, "\n") != 11 {
-		t.Errorf("%s", s)
+		t.Errorf("got %s", s)
 	}
 	x.poll(api.Sessions{}, nil, topNow.Add(time.Second))
 	if s := x.screen(); !strings.Contains(s, "this agent is gone") {
-		t.Errorf("%s", s)
+		t.Errorf("got %s", s)
 	}
 	x.keys("esc")
 	if s := x.screen(); !strings.Contains(s, "no agents yet") {
-		t.Errorf("%s", s)
+		t.Errorf("got %s", s)
 	}
 }
 
@@ -421,11 +421,11 @@ func TestTopScrolls(t *testing.T) {
 	x.keys("g")
 	if s := x.screen(); !strings.Contains(s, "› web     n00 ") ||
 		!strings.Contains(s, "1–7 of 40") {
-		t.Errorf("%s", s)
+		t.Errorf("got %s", s)
 	}
 	x.height = 50
 	if s := x.screen(); !strings.Contains(s, " n39 ") {
-		t.Errorf("%s", s)
+		t.Errorf("got %s", s)
 	}
 }
 
@@ -468,11 +468,11 @@ func TestTopGone(t *testing.T) {
 			x.screen(),
 			"observer gone since "+topNow.Local().Format(time.TimeOnly),
 		) {
-		t.Errorf("%s", x.screen())
+		t.Errorf("got %s", x.screen())
 	}
 	x.poll(topFleet(), nil, topNow.Add(4*time.Second))
 	if x.listed() != before || strings.Contains(x.screen(), "observer gone") {
-		t.Errorf("%s", x.screen())
+		t.Errorf("got %s", x.screen())
 	}
 }
 

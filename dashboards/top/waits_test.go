@@ -53,7 +53,7 @@ func TestOnlyClient(t *testing.T) {
 		}
 		if strings.Join(got, " ") != want ||
 			client != "" && !strings.Contains(x.screen(), "  "+client+" alone") {
-			t.Errorf("%q: %q, want %q, in\n%s", client, got, want, x.screen())
+			t.Errorf("%q: got %q, want %q, in\n%s", client, got, want, x.screen())
 		}
 	}
 	if err := CheckName("client",

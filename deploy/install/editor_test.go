@@ -205,7 +205,7 @@ func TestCheck(t *testing.T) {
 			"",
 		).check(); err == nil ||
 			err.Error() != want {
-			t.Errorf("%s: %v, want %s", text, err, want)
+			t.Errorf("%s: got %v, want %s", text, err, want)
 		}
 	}
 }

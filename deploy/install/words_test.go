@@ -24,7 +24,7 @@ func TestShellWords(t *testing.T) {
 		"a=b c":                         {"a=b", "c"},
 	} {
 		if got := shellWords(in, "/h"); !slices.Equal(got, want) {
-			t.Errorf("%s: %q, want %q", in, got, want)
+			t.Errorf("%s: got %q, want %q", in, got, want)
 		}
 	}
 	for _, in := range []string{
@@ -47,7 +47,7 @@ func TestShellWords(t *testing.T) {
 		"(a)",
 	} {
 		if got := shellWords(in, "/h"); got != nil {
-			t.Errorf("%s: %q, want a refusal", in, got)
+			t.Errorf("%s: got %q, want a refusal", in, got)
 		}
 	}
 }

@@ -138,7 +138,7 @@ func TestRefuses(t *testing.T) {
 	} {
 		_, err := Parse([]byte(text))
 		if err == nil || err.Error() != want {
-			t.Errorf("%q: %v, want %s", text, err, want)
+			t.Errorf("%q: got %v, want %s", text, err, want)
 		}
 	}
 }

@@ -45,7 +45,7 @@ func TestStarts(t *testing.T) {
 		"claude": false, "claude codex": false, "env A=codex claude": false, "": false, "node /x/codex": true,
 	} {
 		if got := Arguments().Starts(strings.Fields(argv)); got != want {
-			t.Errorf("%q: %v, want %v", argv, got, want)
+			t.Errorf("%q: got %v, want %v", argv, got, want)
 		}
 	}
 }

@@ -135,7 +135,7 @@ func TestAddRefused(t *testing.T) {
 			err.Error(),
 			"exit status 1: Error: no rollout found for thread id t",
 		) {
-		t.Errorf("%v, %v", placed, err)
+		t.Errorf("got %v, %v", placed, err)
 	}
 	t.Setenv("PATH", home)
 	if placed, err := Add(
@@ -147,7 +147,7 @@ func TestAddRefused(t *testing.T) {
 		"x #a1b2c3",
 	); placed || err == nil ||
 		!strings.Contains(err.Error(), "put codex into the PATH") {
-		t.Errorf("%v, %v", placed, err)
+		t.Errorf("got %v, %v", placed, err)
 	}
 }
 

@@ -151,7 +151,7 @@ func TestGuardLine(t *testing.T) {
 		},
 	} {
 		if got := testGuard().Line("CONTEXT_OVERFLOW_PROTECTION", &s); got != want {
-			t.Errorf("%q, want %q", got, want)
+			t.Errorf("got %q, want %q", got, want)
 		}
 	}
 }

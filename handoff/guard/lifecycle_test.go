@@ -30,7 +30,7 @@ func granted() error { return nil }
 func fails(t *testing.T, what string, err error, part string) {
 	t.Helper()
 	if err == nil || !strings.Contains(err.Error(), part) {
-		t.Errorf("%s: %v, want %s", what, err, part)
+		t.Errorf("%s: got %v, want %s", what, err, part)
 	}
 }
 
@@ -118,7 +118,7 @@ func TestGuardActivates(t *testing.T) {
 			done, err := p.activate("A", c, nobodyLives)
 			if err != nil || done.Full != strings.HasPrefix(tt.name, "full") ||
 				done.SetAside != "" {
-				t.Errorf("%+v, %v", done, err)
+				t.Errorf("got %+v, %v", done, err)
 			}
 			p.want("A", state(t, tt.want))
 		})

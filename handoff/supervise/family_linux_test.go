@@ -84,6 +84,6 @@ func TestChildrenOfEndingClientAreNotDetached(t *testing.T) {
 	) // while the client runs, the same process is detached
 	s.noteDetached(os.Getpid())
 	if !s.detached[identity(orphan)] {
-		t.Errorf("noted: %v, want %v among them", s.detached, identity(orphan))
+		t.Errorf("noted: got %v, want %v among them", s.detached, identity(orphan))
 	}
 }

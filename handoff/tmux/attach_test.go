@@ -67,7 +67,7 @@ func TestAttach(t *testing.T) {
 			cmd, err := Attach(t.Context(), c.pane, environ)
 			if c.want == "" {
 				if err == nil {
-					t.Errorf("%q", cmd.Args)
+					t.Errorf("got %q", cmd.Args)
 				}
 				return
 			}
@@ -84,7 +84,7 @@ func TestAttach(t *testing.T) {
 				" ",
 			); got != c.want ||
 				cmd.Path != filepath.Join(dir, "tmux") {
-				t.Errorf("%s %s, want %s", cmd.Path, got, c.want)
+				t.Errorf("got %s %s, want %s", cmd.Path, got, c.want)
 			}
 		})
 	}

@@ -116,7 +116,7 @@ func TestMatchOnRealScreens(t *testing.T) {
 		} {
 			v := view{screen: screens[version+" "+name]}
 			if err := v.shows(words(size), false); err != nil {
-				t.Errorf("%s %s: %v, want the text", version, name, err)
+				t.Errorf("%s %s: got %v, want the text", version, name, err)
 			}
 		}
 		v := view{screen: screens[version+" idle"]}

@@ -202,7 +202,7 @@ func checkCodes(t *testing.T, a net.Addr, table string) {
 	for line := range strings.Lines(table) {
 		code, request, _ := strings.Cut(strings.TrimRight(line, "\n"), " ")
 		if resp, _ := w.send(request); fmt.Sprint(resp.StatusCode) != code {
-			t.Errorf("%.100q: %d, want %s", request, resp.StatusCode, code)
+			t.Errorf("%.100q: got %d, want %s", request, resp.StatusCode, code)
 		}
 		w.hangUp()
 	}
@@ -453,7 +453,7 @@ func TestGateForeign(t *testing.T) {
 		before := p.changes.Load()
 		resp, body := w.send(method + " /seat HTTP/1.1 | LENGTH: 2 | " + headers + " || {}")
 		if resp.StatusCode != want {
-			t.Errorf("%s %q: %d, want %d", method, headers, resp.StatusCode, want)
+			t.Errorf("%s %q: got %d, want %d", method, headers, resp.StatusCode, want)
 		}
 		if changed := p.changes.Load() != before; changed != (want == 200 &&
 			method == "POST") {
@@ -553,7 +553,7 @@ func checkAnswer(t *testing.T, resp *http.Response, body string) {
 		"Content-Security-Policy": "default-src 'self'; frame-ancestors 'none'",
 	} {
 		if got := resp.Header.Get(name); got != want {
-			t.Errorf("%s: %q, want %q", name, got, want)
+			t.Errorf("%s: got %q, want %q", name, got, want)
 		}
 	}
 	for name := range resp.Header {

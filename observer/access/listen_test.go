@@ -178,7 +178,7 @@ func TestListenTCP(t *testing.T) {
 	want := fmt.Sprintf("listen %s: already in use", taken.Addr())
 	if err == nil || !strings.HasPrefix(err.Error(), want) ||
 		!strings.HasSuffix(err.Error(), "; stop it or set listen") {
-		t.Errorf("taken port: %v, want %s…; stop it or set listen", err, want)
+		t.Errorf("taken port: got %v, want %s…; stop it or set listen", err, want)
 	}
 	again, err := listen(address)
 	noErrors(t, err) // the failure before has closed it

@@ -172,7 +172,7 @@ func TestPassKey(t *testing.T) {
 	first := cookieOf()
 	if info, err := os.Stat(path); err != nil || info.Mode().Perm() != 0o600 ||
 		cookieOf() != first {
-		t.Fatalf("%v, %v", info, err)
+		t.Fatalf("got %v, %v", info, err)
 	}
 	for name, spoil := range map[string]func() error{
 		"readable by others": func() error { return os.Chmod(path, 0o644) },

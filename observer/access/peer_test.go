@@ -138,7 +138,7 @@ func TestPeerTCPGone(t *testing.T) {
 			_, _ = io.ReadAll(server) // until the connection has ended
 			needsPeers(t)
 			if _, known := tcpPeerUID(server); known != tc.want {
-				t.Errorf("known: %v, want %v", known, tc.want)
+				t.Errorf("known: got %v, want %v", known, tc.want)
 			}
 		})
 	}
@@ -163,7 +163,7 @@ func TestPeerPortOwner(t *testing.T) {
 			ownUID(),
 		)
 		if err == nil || err.Error() != want {
-			t.Errorf("%s: %v, want %s", listen, err, want)
+			t.Errorf("%s: got %v, want %s", listen, err, want)
 		}
 		noErrors(t, l.Close())
 		if uid, ok := portOwner(at); ok {

@@ -233,7 +233,7 @@ func TestPollNonsense(t *testing.T) {
 	c.answers[0].Store("null")
 	c.asks("none, in other words")
 	if c.counted[true] != 5 || c.counted[false] != 2 {
-		t.Errorf("%v", c.counted)
+		t.Errorf("got %v", c.counted)
 	}
 	if strings.Contains(c.log.String(), `\n`) {
 		t.Errorf("the log contains the answer:\n%s", &c.log)
@@ -266,7 +266,7 @@ func TestFailing(t *testing.T) {
 	} {
 		o := Options{URLs: c.urls, Host: "one"}
 		if got := fmt.Sprint(o.Failing(t.Context())); got != c.want {
-			t.Errorf("%v: %s, want %s", c.urls, got, c.want)
+			t.Errorf("%v: got %s, want %s", c.urls, got, c.want)
 		}
 	}
 }
@@ -384,7 +384,7 @@ func TestCheck(t *testing.T) {
 	} {
 		if err := c.o.Check(); (err == nil) != (c.want == "") ||
 			err != nil && !strings.HasSuffix(err.Error(), c.want) {
-			t.Errorf("%+v: %v, want … %s", c.o, err, c.want)
+			t.Errorf("%+v: got %v, want … %s", c.o, err, c.want)
 		}
 	}
 }

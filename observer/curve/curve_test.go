@@ -362,7 +362,7 @@ func TestReadEndInBoundedMemory(t *testing.T) {
 	runtime.ReadMemStats(&after)
 	noErrors(t, err)
 	if got := written(h); got != "0:50000" {
-		t.Errorf("%s", got)
+		t.Errorf("got %s", got)
 	}
 	if took := after.TotalAlloc - before.TotalAlloc; took > DetailDepth/16 {
 		t.Errorf("%d bytes for %d", took, DetailDepth)

@@ -159,7 +159,7 @@ func TestTake(t *testing.T) {
 	if !ok || !d.Settled || len(d.Files) != 1 || len(d.Records) != 1 || len(d.Claims) != 2 ||
 		len(d.Messages) != 1 ||
 		d.Counters == nil {
-		t.Fatalf("%v %+v", ok, d)
+		t.Fatalf("got %v %+v", ok, d)
 	}
 	f.Apply(p.add(reply(after(1), "m2", 9_000, 10)).grown()) // while it is being stored
 	disk.put(d)
@@ -179,7 +179,7 @@ func TestTake(t *testing.T) {
 	disk.put(last)
 	f.Stored(last)
 	if d, ok := f.Take(); ok {
-		t.Errorf("%+v", d)
+		t.Errorf("got %+v", d)
 	}
 	f.Apply(p.whole())
 	if n := f.Counters().Tokens.Output; n != 10 || len(f.messages) != 0 {
@@ -187,7 +187,7 @@ func TestTake(t *testing.T) {
 	}
 	f.Apply(p.gone())
 	if d, _ := f.Take(); len(d.Gone) != 1 || d.Gone[0] != p.path || len(d.Files) != 0 {
-		t.Errorf("%+v", d)
+		t.Errorf("got %+v", d)
 	}
 }
 

@@ -160,7 +160,7 @@ func TestTodayEndsAtMidnight(t *testing.T) {
 	s.play(starts(0, 1, "startup", one), paid(1, 1, 1, one))
 	before := s.f.Counters().Today
 	if before.Cost.USD != 1 {
-		t.Errorf("%+v", before)
+		t.Errorf("got %+v", before)
 	}
 	after := before.Ends.Time().Sub(created).Seconds()
 	s.play(paid(after, 1, 1, one))
@@ -170,7 +170,7 @@ func TestTodayEndsAtMidnight(t *testing.T) {
 	s.play(paid(after+1, 1, 1.5, one))
 	if got := s.f.Counters(); got.Today.Cost.USD != 0.5 || got.Cost.USD != 1.5 ||
 		got.Today.Begins != before.Ends {
-		t.Errorf("%+v", got)
+		t.Errorf("got %+v", got)
 	}
 }
 

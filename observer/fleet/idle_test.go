@@ -76,6 +76,6 @@ func TestHookBeforeSettle(t *testing.T) {
 	f.Hook(&hook.Payload{SessionID: uuid(1), Event: hook.SessionStart}, afterwards)
 	f.Settle(created)
 	if views := f.Views(created); len(views) != 1 || views[0].Agent.ID != uuid(1) {
-		t.Errorf("%+v", views)
+		t.Errorf("got %+v", views)
 	}
 }

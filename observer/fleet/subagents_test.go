@@ -105,7 +105,7 @@ func TestSubagentsOpenNoCycle(t *testing.T) {
 	f := settled(ofSession(1, reply(before(59), "m1", 100_000, 10)))
 	p := subagentOf(1, "a1", reply(after(1), "s1", 190_000, 1))
 	if n := f.Apply(p.met()); len(n.Events) != 0 {
-		t.Errorf("%+v", n.Events)
+		t.Errorf("got %+v", n.Events)
 	}
 	if n := f.Apply(p.add(boundary(
 		after(2),
@@ -113,9 +113,9 @@ func TestSubagentsOpenNoCycle(t *testing.T) {
 		"auto",
 		195_000,
 	)).grown()); len(n.Events) != 0 {
-		t.Errorf("%+v", n.Events)
+		t.Errorf("got %+v", n.Events)
 	}
 	if v, _ := f.View(uuid(1), created); v.Reading.Tokens != 100_000 || 1+v.Total() != 1 {
-		t.Errorf("%+v", v)
+		t.Errorf("got %+v", v)
 	}
 }

@@ -91,7 +91,7 @@ func TestThreads(t *testing.T) {
 	}
 	if s := f.Location("worker"); s.Session != uuid(4) || s.At.PID != 7 || s.Daemon ||
 		!s.Open {
-		t.Errorf("%+v", s)
+		t.Errorf("got %+v", s)
 	}
 	if s := f.Location(uuid(3)); s.At.PID != 0 || !s.Daemon {
 		t.Errorf("in the daemon: %+v", s)
@@ -134,7 +134,7 @@ func TestThreadHeard(t *testing.T) {
 		At:   transcript.InstantOf(created.Add(time.Minute)),
 	}}
 	if n := f.Apply(c); len(n.Heard) != 1 || n.Heard[0].Agent != uuid(1) {
-		t.Fatalf("%+v", n.Heard)
+		t.Fatalf("got %+v", n.Heard)
 	}
 	others := ofParent(ofSession(2, prompt(after(1), "p2")), "")
 	others.Whole = false

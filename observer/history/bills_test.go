@@ -161,7 +161,7 @@ func TestBillsOfCopies(t *testing.T) {
 	} {
 		list := settled(t, transcripttest.Written(t, t.TempDir(), all...)).Bills()
 		if len(list) != 1 || list[0].Agent != s.ID {
-			t.Fatalf("%+v", list)
+			t.Fatalf("got %+v", list)
 		}
 		if got, want := list[0].Replies, map[bool]int{
 			true:  1,

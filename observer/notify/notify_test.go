@@ -80,7 +80,7 @@ func TestRunEndsWithTheObserver(t *testing.T) {
 	defer f.Close()
 	up := make([]byte, 3)
 	if _, err := f.Read(up); string(up) != "up\n" {
-		t.Fatalf("%q, %v", up, err)
+		t.Fatalf("got %q, %v", up, err)
 	}
 	stop()
 	if n, err := f.Read(up); n > 0 || err == nil {

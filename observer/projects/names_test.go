@@ -17,7 +17,7 @@ func TestName(t *testing.T) {
 	for line := range strings.Lines(string(tree.Comment)) {
 		cwd, want, _ := strings.Cut(strings.TrimSpace(line), " => ")
 		if got := Name(dir + "/" + cwd); got != want {
-			t.Errorf("%s: %q, want %q", cwd, got, want)
+			t.Errorf("%s: got %q, want %q", cwd, got, want)
 		}
 	}
 }

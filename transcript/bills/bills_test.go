@@ -46,7 +46,7 @@ func TestAlike(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			if got := Alike(Sketch([]byte(c.a)), Sketch([]byte(c.b))); got != c.want {
-				t.Errorf("%v", got)
+				t.Errorf("got %v", got)
 			}
 		})
 	}
@@ -175,7 +175,7 @@ func TestAgainst(t *testing.T) {
 	after.Reply(read(4, 350), true)
 	list := bills(&after)
 	if len(list) != 1 || list[0].Rereads != 0 || len(list[0].Work) != 4 {
-		t.Fatalf("%+v", list)
+		t.Fatalf("got %+v", list)
 	}
 	got := Against(list[0], done, 1000, 0)
 	want := transcript.Bill{
@@ -221,7 +221,7 @@ func TestLedgerForgets(t *testing.T) {
 	l.Compacted(0, transcript.Bill{})
 	l.Reply(read(-1, 100, "/p/0.go", fmt.Sprintf("/p/%d.go", 3*maxKeys-1)), true)
 	if list := bills(&l); len(list) != 1 || list[0].Reads != 2 || list[0].Rereads != 1 {
-		t.Errorf("%+v", list)
+		t.Errorf("got %+v", list)
 	}
 	for i := range 10 {
 		l.Compacted(i, transcript.Bill{})
@@ -284,7 +284,7 @@ func TestKept(t *testing.T) {
 		Rereads: 2,
 	}
 	if k, _, ok = k.With(last); !ok || len(k.List) != most {
-		t.Fatalf("%+v", k)
+		t.Fatalf("got %+v", k)
 	}
 	for _, old := range []transcript.Bill{{
 		Key:     3,
@@ -311,7 +311,7 @@ func TestKept(t *testing.T) {
 		Replies: 6,
 		Rereads: 2,
 	}); !ok || was.Replies != 5 {
-		t.Errorf("%+v, %v", was, ok)
+		t.Errorf("got %+v, %v", was, ok)
 	}
 }
 

@@ -44,7 +44,7 @@ func TestIdleCompaction(t *testing.T) {
 			test.ttl,
 			test.expires,
 		); !got.Equal(test.want) {
-			t.Errorf("%s: %v, want %v", name, got, test.want)
+			t.Errorf("%s: got %v, want %v", name, got, test.want)
 		}
 	}
 }

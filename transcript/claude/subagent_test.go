@@ -16,7 +16,7 @@ func TestSubagentType(t *testing.T) {
 		{"empty", "", ""},
 	} {
 		if got := SubagentType([]byte(c.meta)); got != c.want {
-			t.Errorf("%s: %q, want %q", c.name, got, c.want)
+			t.Errorf("%s: got %q, want %q", c.name, got, c.want)
 		}
 	}
 }
@@ -25,6 +25,6 @@ func TestSubagentMeta(t *testing.T) {
 	t.Parallel()
 	const want = "/p/s/subagents/agent-a1.meta.json"
 	if got := SubagentMeta("/p/s/subagents/agent-a1.jsonl"); got != want {
-		t.Errorf("%q, want %q", got, want)
+		t.Errorf("got %q, want %q", got, want)
 	}
 }

@@ -148,7 +148,7 @@ func TestBasis(t *testing.T) {
 	} {
 		if got := tt.setting.Basis(tt.model, tt.version); got != tt.want {
 			t.Errorf(
-				"%s, %s, %+v: %s, want %s",
+				"%s, %s, %+v: got %s, want %s",
 				tt.model,
 				tt.version,
 				tt.setting,

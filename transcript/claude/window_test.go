@@ -46,7 +46,7 @@ func TestWindowChain(t *testing.T) {
 				Peak:  test.peak,
 			}, test.statusline, test.rules)
 			if want := (transcript.Window{Tokens: test.tokens, Source: test.source}); got != want {
-				t.Errorf("%+v, want %+v", got, want)
+				t.Errorf("got %+v, want %+v", got, want)
 			}
 		})
 	}

@@ -19,7 +19,7 @@ func TestFileRead(t *testing.T) {
 	} {
 		if got, ok := fileRead(command); ok != (want != "") && command != "cat ''" ||
 			ok && got != want {
-			t.Errorf("%s: %q %v, want %q", command, got, ok, want)
+			t.Errorf("%s: got %q %v, want %q", command, got, ok, want)
 		}
 	}
 }

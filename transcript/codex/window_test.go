@@ -145,9 +145,9 @@ func TestPercentUsedTruncated(t *testing.T) {
 // and not one token below.
 func TestCompactsAt(t *testing.T) {
 	if got := CompactsAt(258_400); got != 244_800 {
-		t.Errorf("%d", got)
+		t.Errorf("got %d", got)
 	}
 	if got := CompactsAt(95_000); got != 90_000 {
-		t.Errorf("%d", got)
+		t.Errorf("got %d", got)
 	}
 }

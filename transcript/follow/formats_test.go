@@ -49,7 +49,7 @@ func TestFormats(t *testing.T) {
 			packed: {Client: "codex", Name: idB},
 		} {
 			if c := r.files[path]; c.Client != want.Client || c.Name != want.Name {
-				t.Errorf("%s: %s %s; want %+v", path, c.Client, c.Name, want)
+				t.Errorf("%s: got %s %s; want %+v", path, c.Client, c.Name, want)
 			}
 		}
 		if _, there := r.files[foreign]; there {

@@ -272,7 +272,7 @@ func TestLongestLine(t *testing.T) {
 	a := changes[0]
 	if s := a.Session; s.Lines != 3 || s.Bad != 1 || s.Messages != 2 || s.Bytes != whole ||
 		a.Cursor.Offset != whole {
-		t.Errorf("%+v", s)
+		t.Errorf("got %+v", s)
 	}
 	// The cursor fits the file: without new lines there are no changes, and with one line
 	// there is one.

@@ -165,7 +165,7 @@ func TestLargePacked(t *testing.T) {
 	if s := changes[0].Session; s.Bytes != want || s.Messages != times*once.Messages ||
 		s.Tokens.Input != times*once.Tokens.Input ||
 		s.Bad != 0 {
-		t.Errorf("%+v; want %d bytes, and %d times %+v", s, want, times, once)
+		t.Errorf("got %+v; want %d bytes, and %d times %+v", s, want, times, once)
 	}
 	if n := after.TotalAlloc - before.TotalAlloc; n > times*2*uint64(len(long))+32<<20 {
 		t.Errorf("%d MiB were allocated for %d MiB of text", n>>20, want>>20)

@@ -13,7 +13,7 @@ func TestClock(t *testing.T) {
 	check := func(c *Clock, b []byte) {
 		t.Helper()
 		if got, want := c.Instant(text, b), text.Instant(b); got != want {
-			t.Fatalf("%s: %d, want %d", b, got, want)
+			t.Fatalf("%s: got %d, want %d", b, got, want)
 		}
 	}
 	for i := 1; i < len(stamp)-1; i++ {
@@ -49,6 +49,6 @@ func TestClock(t *testing.T) {
 		21,
 	}).Instant(short); got != want ||
 		got == 0 {
-		t.Errorf("%s: %d, want %d", short, got, want)
+		t.Errorf("%s: got %d, want %d", short, got, want)
 	}
 }

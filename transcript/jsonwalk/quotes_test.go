@@ -37,7 +37,7 @@ func positions(t *testing.T, b []byte, way quotes) (all []uint32) {
 			s := Text{all[i] + 1, all[i+1]}
 			if got, want := x.Decode(s), s.Bytes(b); !bytes.Equal(got, want) {
 				t.Fatalf(
-					"%q: %q, want %q (clean to %d, and from %d)",
+					"%q: got %q, want %q (clean to %d, and from %d)",
 					b,
 					got,
 					want,
@@ -205,7 +205,7 @@ func TestUnquoteIsThatOfJSON(t *testing.T) {
 		err := json.Unmarshal(raw, &want)
 		got := Text{1, uint32(len(raw) - 1)}.Bytes(raw)
 		if err != nil || want != string(got) {
-			t.Fatalf("%s: %q, want %q", raw, got, want)
+			t.Fatalf("%s: got %q, want %q", raw, got, want)
 		}
 	}
 }

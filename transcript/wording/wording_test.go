@@ -37,14 +37,14 @@ func TestReadAgain(t *testing.T) {
 	}
 	if path, ok := ResumePath(prompt); !ok || path != "/home/dev/a b.md" ||
 		!MayResume(prompt) {
-		t.Errorf("%q, %t", path, ok)
+		t.Errorf("got %q, %t", path, ok)
 	}
 	if _, ok := ResumePath(prompt + " Or not."); ok {
 		t.Error("another prompt has a path")
 	}
 	if id, ok := DocumentID(document + "\nmore"); !ok || id != "2026-11-20-web" ||
 		!IsDocument(document) {
-		t.Errorf("%q, %t", id, ok)
+		t.Errorf("got %q, %t", id, ok)
 	}
 	if _, ok := DocumentID("=== HANDOFF LOADED (ID: cut"); ok {
 		t.Error("got an id without an end")

@@ -120,6 +120,6 @@ func TestAutoCompactOfPipe(t *testing.T) {
 		got,
 		hook.AutoCompact{},
 	) {
-		t.Errorf("%+v", got)
+		t.Errorf("got %+v", got)
 	}
 }

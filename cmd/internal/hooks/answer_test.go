@@ -30,7 +30,7 @@ func TestReadAnswer(t *testing.T) {
 			got = []byte("error")
 		}
 		if string(got) != tt.want {
-			t.Errorf("%s: %.40q, want %q", name, got, tt.want)
+			t.Errorf("%s: got %.40q, want %q", name, got, tt.want)
 		}
 	}
 	broken := io.MultiReader(

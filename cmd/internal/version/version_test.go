@@ -70,6 +70,6 @@ func TestLine(t *testing.T) {
 		a,
 		want,
 	) {
-		t.Errorf("not stamped: %q, want …%s", a, want)
+		t.Errorf("not stamped: got %q, want …%s", a, want)
 	}
 }

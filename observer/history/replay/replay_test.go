@@ -140,7 +140,7 @@ func TestRunEnds(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	if events, err := Run(ctx, records(t, s), options()); !errors.Is(err, context.Canceled) {
-		t.Errorf("%v, %v", events, err)
+		t.Errorf("got %v, %v", events, err)
 	}
 	o := options()
 	o.Policy.Messages.Warning = "{{"

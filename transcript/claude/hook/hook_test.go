@@ -316,7 +316,7 @@ func TestAnswer(t *testing.T) {
 		{"unknown event", Answer{Event: "New", Context: "a"}, ""},
 	} {
 		if got := string(tt.answer.Encode()); got != tt.want {
-			t.Errorf("%s: %s, want %s", tt.name, got, tt.want)
+			t.Errorf("%s: got %s, want %s", tt.name, got, tt.want)
 		}
 	}
 }

@@ -93,7 +93,7 @@ func TestAtLeast(t *testing.T) {
 		"2.1": false, "": false, "x": false, "2.1.x": false, "2.1.132-beta.1": true, "-1.2": false,
 	} {
 		if got := AtLeast(version, 2, 1, 132); got != want {
-			t.Errorf("%q: %v, want %v", version, got, want)
+			t.Errorf("%q: got %v, want %v", version, got, want)
 		}
 	}
 }

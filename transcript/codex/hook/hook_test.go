@@ -151,7 +151,7 @@ func TestSpeaks(t *testing.T) {
 		`{"turn_id":7}`: false, `{}`: false, `{"turn_id":"t"`: false,
 	} {
 		if got := Speaks([]byte(in)); got != want {
-			t.Errorf("%s: %v, want %v", in, got, want)
+			t.Errorf("%s: got %v, want %v", in, got, want)
 		}
 	}
 	for _, line := range lines(t, "../../../claude/hook/testdata/hooks.jsonl") {
@@ -225,7 +225,7 @@ func TestEncode(t *testing.T) {
 	} {
 		got := Encode(hook.Answer{Event: event, Context: "say <so>"})
 		if string(got) != want {
-			t.Errorf("%s: %s, want %s", event, got, want)
+			t.Errorf("%s: got %s, want %s", event, got, want)
 		}
 		if want != "" {
 			conform(t, event, got)
@@ -236,7 +236,7 @@ func TestEncode(t *testing.T) {
 	}
 	deny := Encode(hook.Answer{Event: hook.PreToolUse, Deny: "no"})
 	if want := `{"hookSpecificOutput":{"hookEventName":"PreToolUse","permissionDecision":"deny","permissionDecisionReason":"no"}}`; string(deny) != want {
-		t.Errorf("%s, want %s", deny, want)
+		t.Errorf("got %s, want %s", deny, want)
 	}
 	conform(t, hook.PreToolUse, deny)
 	if blank := Encode(hook.Answer{Event: hook.Stop, Context: " \n"}); blank != nil {

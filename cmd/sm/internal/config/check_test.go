@@ -456,7 +456,7 @@ func TestParseDuration(t *testing.T) {
 		"", "-", ".", "1d", "inf", "nan", "0x10", "1e3", "9999999999", "9999999999h", "3 m",
 	} {
 		if got, err := ParseDuration(text); err == nil {
-			t.Errorf("%q: %v, want an error", text, got)
+			t.Errorf("%q: got %v, want an error", text, got)
 		}
 	}
 }

@@ -70,7 +70,7 @@ func TestErrors(t *testing.T) {
 		}
 		err = Plain(err)
 		if err.Error() != want {
-			t.Errorf("%s: %q, want %q", args, err, want)
+			t.Errorf("%s: got %q, want %q", args, err, want)
 		}
 	}
 }
