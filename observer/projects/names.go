@@ -2,8 +2,6 @@ package projects
 
 import (
 	"cmp"
-	"errors"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -48,11 +46,11 @@ func repository(dir string) string {
 	}
 	home, _ := os.UserHomeDir()
 	for dir = filepath.Clean(dir); dir != home && dir != filepath.Dir(dir); dir = filepath.Dir(dir) {
-		text, err := files.Read(filepath.Join(dir, ".git"), maxGit)
-		switch {
-		case err == nil:
+		git := filepath.Join(dir, ".git")
+		if text, err := files.Read(git, maxGit); err == nil {
 			return mainOf(dir, string(text))
-		case !errors.Is(err, fs.ErrNotExist): // mostly a directory; or the path is too long
+		}
+		if _, err := os.Stat(git); err == nil { // mostly a directory
 			return dir
 		}
 	}
