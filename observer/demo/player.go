@@ -179,12 +179,17 @@ func (p *Player) writeHistory(ctx context.Context, now time.Time) error {
 	p.past = nil
 	whole := filepath.Join(p.dir, "past")
 	for path, x := range staged {
-		if err := cmp.Or(
-			os.MkdirAll(filepath.Dir(path), 0o700),
-			os.WriteFile(whole, x.text, 0o600),
-			os.Chtimes(whole, x.at, x.at),
-			os.Rename(whole, path),
-		); err != nil {
+		err := os.MkdirAll(filepath.Dir(path), 0o700)
+		if err == nil {
+			err = os.WriteFile(whole, x.text, 0o600)
+		}
+		if err == nil {
+			err = os.Chtimes(whole, x.at, x.at)
+		}
+		if err == nil {
+			err = os.Rename(whole, path)
+		}
+		if err != nil {
 			return err
 		}
 	}
