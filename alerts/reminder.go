@@ -139,14 +139,15 @@ func (r *Reminder) next(now Instant) (due Instant, mode Mode) {
 }
 
 // remind returns when the next reminder is due, 0 for never, having handled those that are
-// due now. A single one waits for a compaction, but not for long.
+// due now. A single one waits for a compaction, but not for long. One of the configuration waits
+// until its agent can be reached.
 func (e *Engine) remind() (next Instant) {
 	for _, id := range slices.Sorted(maps.Keys(e.reminders)) {
 		r := e.reminders[id]
 		a := e.agents[r.Agent]
 		compacting := a != nil && a.Compacting
-		if compacting && r.Periodic() {
-			continue // its time begins anew when that ends
+		if compacting && r.Periodic() || r.Own() && !e.reaches(r.Agent) {
+			continue // the time of the first begins anew when that ends
 		}
 		due, mode := r.next(e.now)
 		late := e.now - due

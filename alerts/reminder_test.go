@@ -113,8 +113,13 @@ func TestRemindersAlways(t *testing.T) {
 		o.Reminders.Soft = time.Minute
 		o.Reminders.Hard = 2 * time.Minute
 	})
+	reachable := false
+	e.Reaches = func(string) bool { return reachable }
 	stepAll(e, active(0, true))
-	wants(t, "at work", []string{"always-a important"}, ticked(e, 61))
+	mustRemind(t, e, single(50))
+	wants(t, "out of reach", []string{"o urgent"}, ticked(e, 50, 61))
+	reachable = true
+	wants(t, "at work", []string{"always-a important"}, ticked(e, 62))
 	stepAll(e, active(70, false))
 	wants(t, "gone", nil, ticked(e, 121, 600))
 }

@@ -68,10 +68,7 @@ type core struct {
 
 // reachable reports whether messages can reach an agent, or any with "".
 func (c *core) reachable(agent string) bool {
-	if agent != "" {
-		agent = c.agentOf(agent)
-	}
-	return c.app.o.Demo || c.fleet.Reachable(agent, time.Now())
+	return c.app.o.Demo || c.fleet.Reachable(c.agentOf(agent), time.Now())
 }
 
 // agentOf returns the agent with this id, name or session; the id itself if there is none.

@@ -26,7 +26,7 @@ func (c *core) getMessages(agent string, _ *http.Request) (any, error) {
 func (c *core) postMessage(agent string, r *http.Request) (any, error) {
 	var in api.NewMessage
 	const hint = `not a message; send JSON such as {"text":"Done.","delivery_mode":"sequential"}`
-	if err := readJSON(r, &in, hint); err != nil {
+	if err := c.readText(r, &in, hint); err != nil {
 		return nil, err
 	}
 	mode, err := fitMessage(&in)
@@ -34,12 +34,6 @@ func (c *core) postMessage(agent string, r *http.Request) (any, error) {
 		return nil, err
 	}
 	now := time.Now()
-	if !c.reachable("") {
-		return nil, refuse(
-			http.StatusConflict,
-			"no hook was ever seen, so agents get no messages; run sm install, and start them anew",
-		)
-	}
 	m, err := c.queue.Put(outbox.Message{
 		To:   agent,
 		Ref:  in.ID,
@@ -51,6 +45,15 @@ func (c *core) postMessage(agent string, r *http.Request) (any, error) {
 		c.undo = func() { c.queue.Unput(m.ID) }
 	}
 	return c.messageOf(m), err
+}
+
+// readText reads a request to send a text to an agent. It is refused while no agent can be
+// reached.
+func (c *core) readText(r *http.Request, in any, hint string) error {
+	if !c.reachable("") {
+		return refuse(http.StatusConflict, api.NoneReachable)
+	}
+	return readJSON(r, in, hint)
 }
 
 // fitMessage checks a message and returns its mode of delivery.

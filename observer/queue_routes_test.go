@@ -199,7 +199,7 @@ func TestRoutesNotOnTCP(t *testing.T) {
 func TestReminderCounts(t *testing.T) {
 	t.Parallel()
 	r := newWatched(t).start()
-	r.joins("em", "")
+	r.joins("em", `,"pane":"%1"`)
 	a := r.ask(http.MethodPost, "/sessions/em/reminders", `{"text":"Look.","soft_seconds":600}`)
 	var x api.Reminder
 	noErrors(t, json.Unmarshal([]byte(a.Body), &x))

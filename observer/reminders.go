@@ -26,7 +26,7 @@ func (c *core) postReminder(agent string, r *http.Request) (any, error) {
 	now := time.Now()
 	var in api.NewReminder
 	const hint = `not a reminder; send JSON such as {"text":"Look at CI.","in_seconds":600}`
-	if err := readJSON(r, &in, hint); err != nil {
+	if err := c.readText(r, &in, hint); err != nil {
 		return nil, err
 	}
 	x, problem := wire.NewReminder(&in, c.settings.Queue.MessageBytes, now)

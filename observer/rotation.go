@@ -173,8 +173,12 @@ const (
 	lostName   = "/lost"
 )
 
-// notifyAgent queues a text about a handoff for its agent, once under each name.
-func (c *core) notifyAgent(agent string, name, text string, mode alerts.Mode) {
+// notifyAgent queues a text about a handoff for its agent, once under each name, if it can
+// be reached.
+func (c *core) notifyAgent(agent, name, text string, mode alerts.Mode) {
+	if !c.reachable(agent) {
+		return
+	}
 	c.put(outbox.Message{
 		To:        agent,
 		Ref:       handoffRef + name,

@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"sm/handoff/rotation"
 	"sm/observer/api"
 )
 
@@ -40,9 +41,11 @@ func TestWatchingWithoutHooks(t *testing.T) {
 		}
 	}
 	watching(true)
-	a := r.ask(http.MethodPost, "/sessions/"+uuid(1)+"/messages", `{"text":"Hi."}`)
-	if a.Code != http.StatusConflict || !strings.Contains(a.Body, "run sm install") {
-		t.Errorf("answer to a message: got %d %s", a.Code, a.Body)
+	for _, route := range []string{"messages", "reminders"} {
+		a := r.ask(http.MethodPost, "/sessions/"+uuid(1)+"/"+route, `{"text":"Hi.","in_seconds":1}`)
+		if a.Code != http.StatusConflict || !strings.Contains(a.Body, "no agent can be reached: run sm install") {
+			t.Errorf("%s: got %d %s", route, a.Code, a.Body)
+		}
 	}
 	notices := func(want int) {
 		t.Helper()
@@ -84,6 +87,7 @@ func TestWatchedRunHandsOver(t *testing.T) {
 	r.polls("w1", api.Run{CanRestart: true, RestartsLeft: 10})
 	r.write(uuid(1), prompt(ago(time.Minute), "p1", "Go."), reply(ago(0), "m1", 150_000, 10))
 	r.until("a handoff is scheduled", func() bool { return len(r.handoffs()) > 0 })
+	noErrors(t, r.app.do(t.Context(), func(c *core) { c.unhelpful(rotation.AgentRecord{Agent: "w1"}) }))
 	wantMail(r)
 }
 

@@ -22,7 +22,7 @@ Send a message to an agent
 
 Add a message to an agent's queue. It is delivered at the end of the agent's turn, an important one between two tool
 calls, an urgent one at once. With - the text is read from standard input. Exit code 0 means that the message is
-stored and will be delivered exactly once; 'sm messages ID' shows its delivery.
+stored. It is delivered once; without a delivery within queue.ttl it expires. 'sm messages ID' shows this.
 
 $ sm send web "Look at CI."
 $ git diff --stat | sm send --important web -
@@ -93,7 +93,7 @@ $ sm register web --name web --pane %3
 
 --name the name of the agent is <NAME>
 --pane the tmux pane is <%N>
---parent the agent that is notified of its compactions, by <ID>
+--parent the agent that is notified of its compactions, if it can be reached, by <ID>
 --provider the client is <P>: claude or codex
 --session the client's session is <UUID>
 `, flags{

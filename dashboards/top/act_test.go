@@ -131,7 +131,7 @@ func TestDraftWhileWatching(t *testing.T) {
 				t.Errorf("%q: %q is offered", keys, offer)
 			}
 		}
-		want := note{"watching only: agents get no messages; sm install adds hooks", true}
+		want := note{api.NoneReachable, true}
 		if x.note != want || x.draft.stage != noMessage {
 			t.Errorf("%q: %+v, %+v", keys, x.note, x.draft)
 		}

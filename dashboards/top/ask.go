@@ -77,7 +77,7 @@ func (t *model) actKey(key string) (known bool) {
 	case t.Central != "" && does != copyID:
 		refusal = "only the observer on " + s.Host + " can do this; run 'sm top' there"
 	case t.All.NotWarned && (does == sendText || does == readHandoffs && t.view == viewHandoffs):
-		refusal = "watching only: agents get no messages; sm install adds hooks"
+		refusal = api.NoneReachable
 	case does == attachPane && s.Pane == "":
 		refusal = "no tmux pane of " + s.ShortName() + " is known; see 'sm register --help'"
 	case does == sendText:

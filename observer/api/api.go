@@ -271,6 +271,9 @@ type Sessions struct {
 // NotWarnedNotice is the line that page, top and status show while NotWarned is true.
 const NotWarnedNotice = "Watching only: agents get no notices. sm install adds them."
 
+// NoneReachable is the refusal of messages and reminders while NotWarned is true.
+const NoneReachable = "no agent can be reached: run sm install, and start the agents anew"
+
 // RateLimits are how far an account has used its limits, each null while unknown.
 type RateLimits struct {
 	FiveHour *RateLimit `json:"five_hour"`
