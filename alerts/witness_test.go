@@ -8,11 +8,11 @@ import (
 
 // witness checks the actions of an engine.
 type witness struct {
-	t     *testing.T
-	keys  map[Key]bool
-	open  map[Key]time.Time // context notices that have not been withdrawn
-	heard map[string]int    // by agent, kind and true cycle
-	lives map[string]*life
+	t        *testing.T
+	keys     map[Key]bool
+	open     map[Key]time.Time // context notices that have not been withdrawn
+	received map[string]int    // by agent, kind and true cycle
+	lives    map[string]*life
 }
 
 func newWitness(t *testing.T, lives []*life) *witness {
@@ -41,7 +41,7 @@ func (w *witness) see(actions []Action) {
 			case KindWarning, KindCritical, KindForecast:
 				w.open[act.Key] = act.At
 				cycle := w.lives[act.Key.Agent].cycleAt(act.At)
-				w.heard[fmt.Sprintf("%s %s %d", act.Key.Agent, act.Key.Kind, cycle)]++
+				w.received[fmt.Sprintf("%s %s %d", act.Key.Agent, act.Key.Kind, cycle)]++
 			}
 		case Withdraw:
 			for _, k := range act.Keys {
@@ -123,7 +123,7 @@ func TestDayOfFiftyAgents(t *testing.T) {
 
 // judge compares the end with the truth. Without faults nothing may be missing.
 func (w *witness) judge(e *Engine, clean bool) {
-	for key, n := range w.heard {
+	for key, n := range w.received {
 		if n > 1 {
 			w.t.Errorf("sent %d times: %s", n, key)
 		}
@@ -153,7 +153,7 @@ func (w *witness) judge(e *Engine, clean bool) {
 				KindWarning:  l.mild[cycle],
 				KindCritical: top >= window*645/1000,
 			} {
-				if said := w.heard[fmt.Sprintf("%s %s %d", id, k, cycle)] == 1; said != due {
+				if said := w.received[fmt.Sprintf("%s %s %d", id, k, cycle)] == 1; said != due {
 					w.t.Errorf(
 						"%s reached %d in cycle %d; %s is due: %v, said: %v",
 						id,

@@ -301,7 +301,7 @@ func TestNamesRunTogether(t *testing.T) {
 		noError(t, err)
 	}
 	for _, p := range pairs {
-		d, ok, err := s.Claim(Claimant{Channel{Name: p[0]}, p[1], "s", 1}, noon, nobody)
+		d, ok, err := s.Claim(Claimant{Channel{Name: p[0]}, p[1], "s", 1}, noon, noneEnded)
 		if !ok || err != nil || d.Body != p[0]+"|"+p[1] {
 			t.Errorf("%q: got %q, %v, %v", p, d.Body, ok, err)
 		}

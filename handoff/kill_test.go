@@ -51,7 +51,7 @@ func TestKillPut(t *testing.T) {
 	if steps < 6 {
 		t.Fatalf("only %d steps", steps)
 	}
-	heard := map[string]int{}
+	claimed := map[string]int{}
 	for n := 1; n <= steps; n++ {
 		s := newShelf(t)
 		old := s.put("worker", "old", noon)
@@ -60,12 +60,12 @@ func TestKillPut(t *testing.T) {
 		if err := cmd.Run(); cmd.ProcessState.ExitCode() >= 0 {
 			t.Fatalf("step %d: the child had already ended: %v", n, err)
 		}
-		d, ok := s.claimFree("worker", noon, nobody)
+		d, ok := s.claimFree("worker", noon, noneEnded)
 		if !ok || d.Body != "old" && d.Body != "new" ||
 			(d.Body == "old") != (d.ID == old.ID) {
-			t.Fatalf("step %d: heard %+v, %v", n, d, ok)
+			t.Fatalf("step %d: claimed %+v, %v", n, d, ok)
 		}
-		heard[d.Body]++
+		claimed[d.Body]++
 		last, ok, err := s.Last(web, "worker")
 		if err != nil || ok != (d.Body == "new") || ok && last.Body != "new" {
 			t.Errorf("step %d: the last is %+v, %v, %v", n, last, ok, err)
@@ -81,10 +81,10 @@ func TestKillPut(t *testing.T) {
 			t.Errorf("step %d: %s", n, s.log)
 		}
 	}
-	if heard["old"] == 0 || heard["new"] == 0 {
-		t.Errorf("heard %v in %d steps", heard, steps)
+	if claimed["old"] == 0 || claimed["new"] == 0 {
+		t.Errorf("claimed %v in %d steps", claimed, steps)
 	}
-	t.Logf("%d steps: %v", steps, heard)
+	t.Logf("%d steps: %v", steps, claimed)
 }
 
 // onlyKnown checks that no other files are left.
@@ -134,7 +134,7 @@ func TestNotStored(t *testing.T) {
 	if _, _, err := s.Claim(
 		Claimant{webChannel(), "worker", "s", 1},
 		noon,
-		nobody,
+		noneEnded,
 	); err == nil {
 		t.Error("claimed without a stored record")
 	}

@@ -70,4 +70,4 @@ var noon = time.Date(2026, 2, 2, 12, 0, 0, 0, time.UTC)
 
 func everybody(string) bool { return true }
 
-func nobody(string) bool { return false }
+func noneEnded(string) bool { return false }

@@ -152,7 +152,7 @@ func TestManifestOfScripts(t *testing.T) {
 		"<!-- HANDOFF-ID: HO-20260202-064530-c74cc080 -->\n<!-- SESSION: c74cc080-94b9-4841-b82f-a62cfb8efdc0 -->\n\nbody\n",
 	)
 	at := time.Date(2026, 2, 2, 7, 0, 0, 0, time.UTC)
-	d, ok, err := s.Claim(Claimant{Channel{"global", "/home/dev"}, "new", "s", 1}, at, nobody)
+	d, ok, err := s.Claim(Claimant{Channel{"global", "/home/dev"}, "new", "s", 1}, at, noneEnded)
 	if ok || err != nil {
 		t.Errorf("got a document though no owner has ended: %v", err)
 	}

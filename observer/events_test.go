@@ -140,7 +140,7 @@ func (s *stateNews) row(agent string) string {
 	return ""
 }
 
-// TestEvents: the first event has all rows, later ones only the changed rows.
+// TestEvents tests that the first event has all rows, and later ones only the changed rows.
 func TestEvents(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)

@@ -150,8 +150,8 @@ func (a *fakeClient) receives(format string, args ...any) {
 	a.lines = append(a.lines, fmt.Sprintf(format, args...))
 }
 
-// heard returns all lines so far, ids as "#".
-func (a *fakeClient) heard() (list []string) {
+// log returns all lines so far, ids as "#".
+func (a *fakeClient) log() (list []string) {
 	a.terminal.mu.Lock()
 	defer a.terminal.mu.Unlock()
 	for _, line := range a.lines {

@@ -39,7 +39,7 @@ func TestHandoff_Edge_HumanDraftIsLeftAlone(t *testing.T) {
 	r.until("the message follows", func() bool { return r.message(m).Status == "confirmed" })
 	if diff := cmp.Diff(
 		[]string{"typed: /clear", "typed: " + resume(doc)},
-		a.heard()[:2],
+		a.log()[:2],
 	); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
@@ -61,7 +61,7 @@ func TestHandoff_ADocumentWithANameForAShell(t *testing.T) {
 	}
 	plain := stored[0]
 	if got := strings.Join(
-		a.heard(),
+		a.log(),
 		"\n",
 	); !strings.Contains(got, "typed: "+resume(plain)) ||
 		strings.Contains(got, "touch") {

@@ -27,7 +27,7 @@ func newHandoffRig(t *testing.T) (*rig, *fakeClients, *fakeClient) {
 
 func (a *fakeClient) checkHeard(what string, want ...string) {
 	a.terminal.r.t.Helper()
-	if diff := cmp.Diff(want, a.heard()); diff != "" {
+	if diff := cmp.Diff(want, a.log()); diff != "" {
 		a.terminal.r.t.Errorf("%s: %s (-want +got):\n%s", a.agent, what, diff)
 	}
 }
@@ -182,14 +182,14 @@ func TestHandoff_QueuedMessages(t *testing.T) {
 	r.handoffIs(id, "confirmed")
 	said := func(text string) int {
 		return strings.Count(
-			strings.Join(a.heard(), "\n"),
+			strings.Join(a.log(), "\n"),
 			"[sm message] "+text+" #",
 		)
 	}
 	for _, text := range []string{"Look at CI.", "urgent", "important", "sequential"} {
 		r.until(text+" is received", func() bool { return said(text) > 0 })
 	}
-	got := a.heard()
+	got := a.log()
 	if diff := cmp.Diff(
 		[]string{"typed: /clear", "typed: " + resume(doc)},
 		got[:2],
@@ -219,12 +219,12 @@ func TestHandoff_FailureRecovery(t *testing.T) {
 	r.until("the message is received", func() bool { return r.message(m).Status == "confirmed" })
 	r.until("the agent is notified", func() bool {
 		return strings.Contains(
-			strings.Join(a.heard(), "\n"),
+			strings.Join(a.log(), "\n"),
 			"[sm handoff] The handoff with "+doc+" did not take place: file gone. Your context is as it was. Call sm handoff again once that is mended. #",
 		)
 	})
 	if got := strings.Join(
-		a.heard(),
+		a.log(),
 		"\n",
 	); strings.Contains(got, "/clear") ||
 		a.session != left {

@@ -66,7 +66,7 @@ func TestRotation_Document_GivenOnceWhateverBeginsTheSession(t *testing.T) {
 			r, _, a := newRotationRig(t, nil)
 			d := r.leaves("w1", "Next: CI.", time.Minute)
 			a.starts(source)
-			got := a.heard()
+			got := a.log()
 			if len(got) != 1 ||
 				!strings.HasPrefix(
 					got[0],
@@ -85,8 +85,8 @@ func TestRotation_Document_GivenOnceWhateverBeginsTheSession(t *testing.T) {
 			for _, again := range []string{"startup", "resume", "clear"} {
 				a.starts(again)
 			}
-			if n := len(a.heard()); n != 1 {
-				t.Errorf("received %q", a.heard())
+			if n := len(a.log()); n != 1 {
+				t.Errorf("received %q", a.log())
 			}
 			r.ends()
 		})

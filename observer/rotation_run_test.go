@@ -174,7 +174,7 @@ func TestRotation_TheSameOrderOnce(t *testing.T) {
 			if len(late.orders) != 0 {
 				t.Errorf("another order: %+v", <-late.orders)
 			}
-			if got := strings.Join(b.heard(), "\n"); strings.Contains(got, "HANDOFF LOADED") {
+			if got := strings.Join(b.log(), "\n"); strings.Contains(got, "HANDOFF LOADED") {
 				t.Errorf("received %s", got)
 			}
 			r.ends()

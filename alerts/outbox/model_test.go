@@ -97,7 +97,7 @@ func (m *model) step() {
 	case 3, 4, 5:
 		m.offer(a, by, mode, at)
 	case 6, 7:
-		text := m.heard()
+		text := m.received()
 		heard := sec(m.now - m.rng.Float64()*40 + 2)
 		m.both("Heard", func(q *Queue) any { return q.Heard(a, text, heard) })
 	case 8, 9:
@@ -232,7 +232,7 @@ func (m *model) message(to string, mode alerts.Mode) Message {
 }
 
 // received returns a text with the lines of some messages, cut in the middle if it is long.
-func (m *model) heard() string {
+func (m *model) received() string {
 	var lines []string
 	for range m.rng.IntN(4) {
 		lines = append(lines, m.some().Line())

@@ -18,7 +18,7 @@ type reader struct {
 	read       float64 // time up to which the transcript has been read
 	under      []line  // offered and not received yet
 	written    []line  // in the transcript, not read yet
-	heard      map[string]int
+	received   map[string]int
 }
 
 type line struct {
@@ -32,7 +32,7 @@ type line struct {
 func (r *reader) tick(t *testing.T) {
 	r.now++
 	r.under = r.due(r.under, r.now, func(l line) {
-		r.heard[l.id]++
+		r.received[l.id]++
 		if r.transcript {
 			r.written = append(r.written, l)
 		}
@@ -85,7 +85,7 @@ func TestTruth(t *testing.T) {
 			rng:        rand.New(rand.NewPCG(seed, 2)),
 			q:          New(Defaults(), free),
 			transcript: seed%2 == 0,
-			heard:      map[string]int{},
+			received:   map[string]int{},
 		}
 		for i := range 20 {
 			m := Message{To: "a", Text: "x", Mode: alerts.Mode(i % 3)}
@@ -101,7 +101,7 @@ func TestTruth(t *testing.T) {
 			t.Errorf("seed %d: %d messages have not ended", seed, n)
 		}
 		for _, m := range r.q.Of("") {
-			n := r.heard[m.ID]
+			n := r.received[m.ID]
 			switch {
 			case r.transcript && (n != 1 || m.State != Confirmed):
 				t.Errorf("seed %d: received %d times: %+v", seed, n, m)

@@ -88,7 +88,7 @@ func TestRecent(t *testing.T) {
 	}
 }
 
-// TestDemoPort: where another program has the usual port, a demo takes a free one.
+// TestDemoPort tests that a demo takes a free port if another program has the default one.
 func TestDemoPort(t *testing.T) {
 	t.Parallel()
 	l, err := net.Listen("tcp", "127.0.0.1:0")

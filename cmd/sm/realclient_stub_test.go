@@ -74,7 +74,7 @@ func (s *stubServer) script(steps ...modelStep) {
 	s.plan = slices.Clone(steps)
 }
 
-// forget drops what is left of the plan: the turn was cut short.
+// forget drops the rest of the plan: the turn was cut short.
 func (s *stubServer) forget() {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -122,7 +122,7 @@ func TestPercentUsed(t *testing.T) {
 	}
 }
 
-// TestPercentUsedTruncated: Codex 0.45.0 showed 81 % left where 0.80.0 shows 82 %.
+// TestPercentUsedTruncated tests that Codex 0.45.0 shows 81 % left, and 0.80.0 82 %.
 func TestPercentUsedTruncated(t *testing.T) {
 	t.Parallel()
 	left := func(version string, tokens int64) int {
