@@ -66,20 +66,21 @@ func (e *Engine) send(a *AgentState, k Kind, at Instant, d Data) {
 // the operator. Agents that cannot be reached get none.
 func (e *Engine) recipients(a *AgentState, k Kind) (to []Target) {
 	operator := Target{Role: Operator}
-	if a.Parent != "" && a.Parent != a.Agent && e.reaches(a.Parent) {
+	switch {
+	case k == KindNoData:
+		return []Target{operator}
+	case k != KindStorm && k != KindCompacted:
+		if e.reaches(a.Agent) {
+			to = []Target{{Self, a.Agent}}
+		}
+		return to
+	case a.Parent != "" && a.Parent != a.Agent && e.reaches(a.Parent):
 		to = []Target{{Parent, a.Parent}}
 	}
-	switch {
-	case k == KindStorm:
-		return append(to, operator)
-	case k == KindNoData, k == KindCompacted && to == nil && e.options.OperatorCompactions:
-		return []Target{operator}
-	case k == KindCompacted:
-		return to
-	case !e.reaches(a.Agent):
-		return nil
+	if k == KindStorm || to == nil && e.options.OperatorCompactions {
+		to = append(to, operator)
 	}
-	return []Target{{Self, a.Agent}}
+	return to
 }
 
 // cover marks a kind of notice as covered in this cycle.
@@ -125,13 +126,22 @@ func (e *Engine) updateMuted(a *AgentState, t Instant) {
 // reaches reports whether notices can reach an agent.
 func (e *Engine) reaches(agent string) bool { return e.Reaches == nil || e.Reaches(agent) }
 
+// SendUnsent does what Tick does for an agent that can be reached from now on.
+func (e *Engine) SendUnsent(agent string) []Action {
+	e.out = nil
+	if a := e.agents[agent]; a != nil {
+		e.sendUnsent(a)
+	}
+	return e.out
+}
+
 // sendUnsent sends the notices about the present context that were not sent because the
 // agent could not be reached. Those that the critical notice covers stay unsent.
 func (e *Engine) sendUnsent(a *AgentState) {
 	unsent := slices.DeleteFunc(contextKinds(), func(k Kind) bool {
 		return a.Said[k].At == 0 || a.Said[k].Key.Agent != ""
 	})
-	if len(unsent) == 0 || a.Said[KindCritical].Key.Agent != "" ||
+	if len(unsent) == 0 || a.Compacting || a.Said[KindCritical].Key.Agent != "" ||
 		!e.present(a, e.now) || !e.reaches(a.Agent) {
 		return
 	}
@@ -140,19 +150,6 @@ func (e *Engine) sendUnsent(a *AgentState) {
 	}
 	e.changed[a.Agent] = true
 	e.decide(a)
-}
-
-// Unsend marks the unread notices about contexts as not sent, but for those with the keys.
-// It is for the state of versions that dropped notices to agents that could not be reached.
-func (e *Engine) Unsend(but map[Key]bool) {
-	for _, a := range e.sorted() {
-		for _, k := range contextKinds() {
-			if s := &a.Said[k]; s.Key.Agent != "" && s.Heard == 0 && !but[s.Key] {
-				*s = Said{At: s.At}
-				e.changed[a.Agent] = true
-			}
-		}
-	}
 }
 
 // revise checks an agent against new settings. While the reading stays, only

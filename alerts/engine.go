@@ -193,8 +193,8 @@ func (e *Engine) Forget(id string) {
 	}
 }
 
-// Rename gives an agent another id and keeps its state. If the old id is
-// unknown, or the new one exists, it returns false and moves only the reminders.
+// Rename gives an agent another id and keeps its state. If the old id is unknown, or an
+// agent with readings has the new one, it returns false and moves only the reminders.
 func (e *Engine) Rename(from, to string) bool {
 	delete(e.reminders, always+from) // its successor has an id of its own
 	for _, r := range e.reminders {
@@ -203,8 +203,13 @@ func (e *Engine) Rename(from, to string) bool {
 		}
 	}
 	a := e.agents[from]
-	if a == nil || e.agents[to] != nil {
+	named := e.agents[to]
+	if a == nil || named != nil && (named.Data != 0 || named.Cycle > 1) {
 		return false
+	}
+	if named != nil {
+		a.Parent = named.Parent
+		a.Name = named.Name
 	}
 	for k := range a.Said {
 		if key := &a.Said[k].Key; key.Agent == from {

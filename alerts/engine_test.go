@@ -191,9 +191,15 @@ func TestRename(t *testing.T) {
 		t.Errorf("changed (-want +got):\n%s", diff)
 	}
 
+	named := seen("boss", "web")
+	named.Agent = "c"
+	play(e, named)
+	if e.Rename("b", "c"); e.agents["c"].Name != "web" {
+		t.Error("the name of an agent without readings is lost")
+	}
 	critical := reading(2, 150_000)
-	critical.Agent = "b"
-	check(t, []string{"withdraw b/1/warning", "say b/1/critical to self"}, play(e, critical))
+	critical.Agent = "c"
+	check(t, []string{"withdraw c/1/warning", "say c/1/critical to self"}, play(e, critical))
 }
 
 func reminderIDs(e *Engine, agents ...string) (ids []string) {

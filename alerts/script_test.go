@@ -5,6 +5,7 @@ import (
 	"flag"
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -160,6 +161,13 @@ func scriptLine(t *testing.T, e *Engine, line string) string {
 		}
 		mustRemind(t, e, r)
 		return "done"
+	case "reach": // the only agents that can be reached
+		ids := strings.Fields(args)
+		e.Reaches = func(agent string) bool { return slices.Contains(ids, agent) }
+		if sent := lines(e.SendUnsent("a")); sent != nil {
+			return strings.Join(sent, ", ")
+		}
+		return "-"
 	case "dismiss":
 		e.Dismiss(sec(1e6), func(string) bool { return true })
 		return "done"
@@ -186,6 +194,7 @@ func restarted(t *testing.T, e *Engine) *Engine {
 		t.Fatal(err)
 	}
 	again := newEngine(t, func(o *Options) { *o = e.options })
+	again.Reaches = e.Reaches
 	again.Restore(s)
 	return again
 }

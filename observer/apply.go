@@ -231,11 +231,10 @@ func (c *core) forget(now time.Time) {
 // hook applies a hook. durable means that it must be stored before its answer.
 func (c *core) hook(p *hook.Payload, now time.Time) (agent string, durable bool) {
 	c.hooks.Count(p.Event)
-	reached := c.reachable(p.SessionID)
 	n, agent := c.fleet.Hook(p, transcript.InstantOf(now))
 	c.applyOrDefer(n, now)
-	if !reached && c.caughtUp && c.reachable(agent) { // the notices that could not be sent so far
-		c.tick(now)
+	if c.caughtUp {
+		c.act(c.engine.SendUnsent(agent), now)
 	}
 	durable = p.Event == hook.PreCompact || p.Event == hook.SessionStart ||
 		p.Event == hook.PostCompact

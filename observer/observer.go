@@ -358,13 +358,6 @@ func newCore(a *App, stored fleet.Stored, now time.Time) (*core, error) {
 	}
 	c.engine.Restore(persisted.Engine)
 	c.queue.Restore(persisted.Messages, persisted.Ended)
-	if !c.dryRun && !c.reachable("") {
-		queued := map[alerts.Key]bool{}
-		for _, m := range c.queue.Of("") {
-			queued[m.Key] = true
-		}
-		c.engine.Unsend(queued)
-	}
 	c.hooks = persisted.Hooks
 	a.roots, a.remembered = projects.New(a.o.Clients, persisted.Roots, a.log)
 	c.rotations.Restore(persisted.Rotations, persisted.Records, persisted.Rotated, now)

@@ -76,6 +76,9 @@ func queueing(t *testing.T, n int, to Enqueuer) []effect {
 	}
 	c.fleet.Settle(now)
 	c.fleet.Clients(open)
+	if !c.fleet.Reachable(uuid(0), now) {
+		t.Error("a thread with a queue cannot be reached")
+	}
 	for i := range n {
 		to := uuid(i)
 		_, err := c.queue.Put(outbox.Message{To: to, Text: "x", From: fmt.Sprint(i)}, now)

@@ -37,6 +37,7 @@ func (c *core) session(v *fleet.View) api.Session {
 		s.Handoff = r.State.String()
 	}
 	s.HooksSeen = c.hooksWork(agent)
+	s.Reachable = c.reachable(agent)
 	if p.Cycle > 0 || c.queue.HasWaiting(agent) {
 		for _, m := range c.queue.Of(agent) {
 			if !m.State.Ended() {

@@ -91,29 +91,30 @@ func TestWatchedRunHandsOver(t *testing.T) {
 	wantMail(r)
 }
 
-// TestDroppedByAnOlderVersion tests notices that older versions had dropped but kept as sent,
-// as no agent could be reached. The agent gets its notice once it can be reached, and only
-// once.
-func TestDroppedByAnOlderVersion(t *testing.T) {
+// TestNoticeAfterNaming: an agent that was registered by name gets the notice about the
+// session that its first hook names.
+func TestNoticeAfterNaming(t *testing.T) {
 	t.Parallel()
-	for name, end := range restarts() {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			r := newWatched(t).start()
-			noErrors(t, r.app.do(t.Context(), func(c *core) { c.engine.Reaches = nil }))
-			r.write(uuid(1), prompt(ago(time.Minute), "p1", "Go."), reply(ago(time.Minute), "m1", 140_000, 10))
-			sent := uuid(1) + "/1/critical waiting"
-			r.untilMail("it is sent", sent)
-			noErrors(t, r.app.do(t.Context(), func(c *core) { c.queue.Forget(uuid(1), time.Now()) }))
-			end(r)
-			r.start()
-			wantMail(r)
-			r.joins(uuid(1), `,"pane":"%3"`)
-			r.untilMail("it is sent again", sent)
-			end(r)
-			r.start()
-			noErrors(t, r.app.do(t.Context(), func(c *core) { c.tick(time.Now()) }))
-			wantMail(r, sent)
-		})
+	r := newWatched(t).start()
+	r.joins("em", `,"parent_session_id":"boss"`)
+	r.write(uuid(1), prompt(ago(time.Minute), "p1", "Go."), reply(ago(time.Minute), "m1", 140_000, 10))
+	r.until("the context is read", func() bool {
+		return strings.Contains(r.ask(http.MethodGet, "/sessions", "").Body, `"level":"critical"`)
+	})
+	if text := r.fire("em", uuid(1), "UserPromptSubmit", ""); !strings.Contains(text, "Context at 70%") {
+		t.Errorf("its first hook is answered with %q", text)
 	}
+	if x := r.session("em"); !x.Reachable || x.ParentID != "boss" {
+		t.Errorf("%+v", x)
+	}
+}
+
+// TestDemoWarns: the agents of a demo have no hooks, and get notices.
+func TestDemoWarns(t *testing.T) {
+	t.Parallel()
+	r := newWatched(t)
+	r.o.Demo = true
+	r.start()
+	r.write(uuid(1), prompt(ago(time.Minute), "p1", "Go."), reply(ago(time.Minute), "m1", 140_000, 10))
+	r.untilMail("of the demo", uuid(1)+"/1/critical waiting")
 }

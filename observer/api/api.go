@@ -85,6 +85,8 @@ type Session struct {
 	Trend   []float64 `json:"trend,omitempty"`
 	Enabled bool      `json:"enabled"` // notices are sent
 	Queued  int       `json:"queued_messages"`
+	// Reachable means that notices can reach the agent.
+	Reachable bool `json:"reachable"`
 	// HooksSeen means that a hook of the present session was received; WaitForHooks
 	// counts the queued messages that wait for one.
 	HooksSeen    bool `json:"hooks_seen"`

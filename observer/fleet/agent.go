@@ -100,24 +100,33 @@ func (f *Fleet) merge(from, to *agent) {
 		f.running[p] = to.ID
 	}
 	to.prompted = max(to.prompted, from.prompted)
+	to.Hooked = max(to.Hooked, from.Hooked)
+	to.HookedIn = cmp.Or(from.HookedIn, to.HookedIn)
+	if to.PID == 0 && to.Pane == "" {
+		to.Place = from.Place
+		f.runs(to, from.Process)
+	}
 	delete(f.agents, from.ID)
 	f.changed.agent(from.ID)
 	for _, rec := range f.recordsOf(from.ID) {
 		rec.Agent = to.ID
 		f.changed.record(rec.SessionID)
 	}
-	f.out.Renamed = append(
-		f.out.Renamed,
-		Renamed{from.ID, to.ID},
-	)
+	f.rename(from.ID, to.ID)
+}
+
+// rename gives an agent another id, also where others name it.
+func (f *Fleet) rename(from, to string) {
+	f.out.Renamed = append(f.out.Renamed, Renamed{from, to})
 	for _, id := range slices.Sorted(maps.Keys(f.agents)) {
-		if a := f.agents[id]; a.Parent == from.ID && a != to {
-			a.Parent = to.ID
+		a := f.agents[id]
+		if a.Parent == from && id != to {
+			a.Parent = to
 			f.emit(a.seen())
 			f.changed.agent(id)
 		}
-		if a := f.agents[id]; a.Host == from.ID {
-			a.Host = to.ID
+		if a.Host == from {
+			a.Host = to
 			f.changed.agent(id)
 		}
 	}

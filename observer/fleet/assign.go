@@ -102,7 +102,6 @@ func (f *Fleet) continues(s *session, key string, at transcript.Instant) {
 		}
 		f.runs(a, other.Process)
 		a.Place = other.Place
-		a.HookedIn = other.HookedIn
 		f.merge(other, a)
 	}
 	a.Carried = at
@@ -134,10 +133,7 @@ func (f *Fleet) leave(a *agent, rec *SessionRecord) {
 	switch {
 	case rec.Agent == a.ID:
 	case other == nil && rec.Agent == key:
-		f.out.Renamed = append(
-			f.out.Renamed,
-			Renamed{key, a.ID},
-		)
+		f.rename(key, a.ID)
 	case other != nil && other.Session == key && !other.Registered && f.same(a, other):
 		// It was an agent of its own only because no more was known of it.
 		f.merge(other, a)

@@ -151,8 +151,14 @@ func (f *Fleet) Cursors() (cursors []transcript.Cursor) {
 
 // giveRecord gives the session of a file its record, once. A subagent's file gives none.
 func (f *Fleet) giveRecord(x *file) {
-	if !x.sub {
-		f.record(x.of.key, x.of.id())
+	if x.sub {
+		return
+	}
+	key := x.of.key
+	rec := f.record(key, x.of.id())
+	if a := f.agents[key]; a != nil && rec.Agent == key && a.Session == "" && a.Since == 0 {
+		a.Session = key // it was registered before
+		f.changed.agent(key)
 	}
 }
 

@@ -345,13 +345,12 @@ func (f *Fleet) HooksSeen(agent string) bool {
 	return a.HookedIn != "" && a.HookedIn == a.Session
 }
 
-// Reachable reports whether messages can reach an agent, or any with "": a hook of it was
-// seen, it has a pane, or its client has a queue.
+// Reachable reports whether messages can reach an agent, or any with "": a hook of its
+// present session was seen, it has a pane, or its client has a queue.
 func (f *Fleet) Reachable(agent string, now time.Time) bool {
 	if agent != "" {
-		a := f.orSession(agent)
 		_, _, queued := f.Thread(agent, now)
-		return queued || a.Pane != "" || a.HookedIn != ""
+		return queued || f.HooksSeen(agent) || f.orSession(agent).Pane != ""
 	}
 	if f.hooked {
 		return true

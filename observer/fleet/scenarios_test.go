@@ -158,9 +158,9 @@ func stepOf(words []string) step {
 	case "registers":
 		p := pairs(words[2:])
 		return registers(at, Registration{
-			ID:      p["id"],
+			ID:      idOf(p["id"]),
 			Name:    p["name"],
-			Parent:  p["parent"],
+			Parent:  idOf(p["parent"]),
 			Pane:    p["pane"],
 			Session: idOf(p["session"]),
 		})
@@ -397,6 +397,15 @@ func (s *scenario) answer(words []string) string {
 			s.t.Errorf("after a restart %s, want %s", again, got)
 		}
 		return got
+	case "reach": // the agents that can be reached
+		var got []string
+		for _, v := range s.f.Views(at) {
+			if s.f.Reachable(v.Agent.ID, at) {
+				got = append(got, nameOf(v.Agent.ID))
+			}
+		}
+		slices.Sort(got)
+		return strings.Join(got, " ")
 	case "reset": // the time of the last one
 		got := ""
 		for _, ev := range s.news.Events {

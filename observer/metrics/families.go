@@ -61,6 +61,7 @@ func (b builder) gauges(s *api.Session) {
 		"last_activity_timestamp_seconds": positive(seconds(s.SeenAt)),
 		"pressure_ratio":                  s.Pressure,
 		"queued_messages":                 positive(s.Queued),
+		"reachable":                       of(new(truth(s.Reachable))),
 		"statusline_ratio":                positive(s.StatuslineRatio),
 	}
 	if n := s.TokensUsed; n != nil && s.ContextSource != "statusline" {

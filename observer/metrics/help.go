@@ -158,6 +158,10 @@ agent_session_pressure_ratio
 agent_session_queued_messages
 	Messages to the session's agent that have not ended; absent for none.
 
+agent_session_reachable
+	1 while notices can reach the session's agent: a hook of the session was seen, the pane
+	is registered, or its client has a queue.
+
 agent_session_sample_timestamp_seconds
 	When a source last reported the session's context: time of its newest reading, report or
 	hook.

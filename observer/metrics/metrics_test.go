@@ -134,7 +134,7 @@ func TestGatherUnknown(t *testing.T) {
 	}
 	want := []string{
 		"agent_session_active", "agent_session_compacting", "agent_session_compactions_total", "agent_session_context_window_tokens",
-		"agent_session_dear_compactions", "agent_session_info", "agent_session_level", "agent_session_state",
+		"agent_session_dear_compactions", "agent_session_info", "agent_session_level", "agent_session_reachable", "agent_session_state",
 		"agent_session_transcript_compactions",
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
