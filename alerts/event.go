@@ -125,7 +125,7 @@ type Event struct {
 	Key   transcript.Key
 	Cause Cause
 	// Handoff is the key of the handoff that has cleared the context, 0 for
-	// none: it begins one cycle, whatever signs of it come.
+	// none: it begins one cycle, however many signs of it come.
 	Handoff transcript.Key
 	// Carried marks a session that continues the context of an earlier one, as
 	// after a fork: its first samples are no echo.

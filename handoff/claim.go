@@ -148,7 +148,7 @@ func (d *Documents) Last(channel, agent string) (doc Document, ok bool, err erro
 	})
 }
 
-// Current returns the channel's newest document, whatever its status.
+// Current returns the channel's newest document, with any status.
 func (d *Documents) Current(channel string) (doc Document, ok bool, err error) {
 	return d.read(channel, func(m *manifest) *entry { return m.Current })
 }

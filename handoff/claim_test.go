@@ -84,7 +84,7 @@ func TestClaimNameless(t *testing.T) {
 		Channel: Channel{Path: "/home/dev/web"},
 		Agent:   "new",
 	}} {
-		if d, ok, err := s.Claim(c, noon, everybody); ok || err == nil {
+		if d, ok, err := s.Claim(c, noon, allEnded); ok || err == nil {
 			t.Errorf("%+v got %+v", c, d)
 		}
 	}

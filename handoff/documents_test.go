@@ -71,7 +71,7 @@ func (s *shelf) claimFree(
 // gets checks that the agent gets this body, "" for nothing.
 func (s *shelf) gets(agent, body string, at time.Time) Document {
 	s.t.Helper()
-	d, ok := s.claimFree(agent, at, everybody)
+	d, ok := s.claimFree(agent, at, allEnded)
 	if ok != (body != "") || d.Body != body {
 		s.t.Fatalf("%s got %q (%v), want %q", agent, d.Body, ok, body)
 	}
@@ -321,7 +321,7 @@ func TestAnotherProject(t *testing.T) {
 	if _, ok, err := s.Claim(
 		Claimant{ChannelOf(nil, "/a/b"), "new", "s", 1},
 		noon,
-		everybody,
+		allEnded,
 	); ok ||
 		err != nil {
 		t.Errorf("another project got it: %v", err)
@@ -329,7 +329,7 @@ func TestAnotherProject(t *testing.T) {
 	if _, ok, err := s.Claim(
 		Claimant{ChannelOf(nil, "/a-b"), "new", "s", 1},
 		noon,
-		everybody,
+		allEnded,
 	); !ok ||
 		err != nil {
 		t.Errorf("its own did not: %v", err)
@@ -375,7 +375,7 @@ func TestFolder(t *testing.T) {
 		}
 		if _, _, err := d.Claim(Claimant{Channel{
 			Name: "c",
-		}, "a", "s", 1}, noon, everybody); err == nil {
+		}, "a", "s", 1}, noon, allEnded); err == nil {
 			t.Errorf("claimed from %s", path)
 		}
 	}

@@ -68,6 +68,6 @@ func noError(t *testing.T, err error) {
 // noon is when the documents of the tests are made.
 var noon = time.Date(2026, 2, 2, 12, 0, 0, 0, time.UTC)
 
-func everybody(string) bool { return true }
+func allEnded(string) bool { return true }
 
 func noneEnded(string) bool { return false }

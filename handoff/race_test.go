@@ -109,7 +109,7 @@ func raceChild(args []string) error {
 		for i, channel := range []string{own, fmt.Sprint("left-", n)} {
 			got, ok, err := d.Claim(Claimant{Channel{
 				Name: channel,
-			}, agent, "s-" + agent, os.Getpid()}, noon, everybody)
+			}, agent, "s-" + agent, os.Getpid()}, noon, allEnded)
 			if err == nil && ok {
 				given[i] = got.Body
 				err = d.Consume(channel, got.ID, "s-"+agent, os.Getpid(), noon)
@@ -146,7 +146,7 @@ func TestStaleLock(t *testing.T) {
 	}
 	given := make(chan string)
 	go func() {
-		d, _, err := s.Claim(Claimant{webChannel(), "worker", "s", 1}, noon, everybody)
+		d, _, err := s.Claim(Claimant{webChannel(), "worker", "s", 1}, noon, allEnded)
 		given <- fmt.Sprint(d.Body, err)
 	}()
 	select {

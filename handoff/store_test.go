@@ -11,7 +11,7 @@ import (
 // rejected checks that the agent gets nothing, and the reason in the error.
 func (s *shelf) rejected(agent, why string) {
 	s.t.Helper()
-	d, ok, err := s.Claim(Claimant{webChannel(), agent, "x", 1}, noon, everybody)
+	d, ok, err := s.Claim(Claimant{webChannel(), agent, "x", 1}, noon, allEnded)
 	if ok || d.Body != "" || err == nil || !strings.Contains(err.Error(), why) {
 		s.t.Errorf("got %+v, %v, %v; want %s", d, ok, err, why)
 	}
@@ -159,7 +159,7 @@ func TestManifestOfScripts(t *testing.T) {
 	d, ok, err = s.Claim(
 		Claimant{Channel{"global", "/home/dev"}, "new", "s", 1},
 		at,
-		everybody,
+		allEnded,
 	)
 	if !ok || err != nil || d.Body != "body\n" || d.Type != Auto {
 		t.Errorf("got %+v, %v, %v", d, ok, err)

@@ -86,7 +86,7 @@ type typingState struct {
 // run is one sm run, as its polls report it.
 type run struct {
 	seen time.Time // when it last asked; zero once it has closed its poll
-	last time.Time // the same, whatever came after
+	last time.Time // the same, also after that
 	can  bool      // it can restart its client
 	// polls counts them: the end of one must not end a later one.
 	polls int

@@ -118,6 +118,6 @@ func (a *App) change(ctx context.Context, f func(*core) (durable bool, err error
 	case err = <-stored:
 		return err
 	case <-ctx.Done():
-		return fmt.Errorf("the state is slow to store; ask what became of it: %w", ctx.Err())
+		return fmt.Errorf("storing the state takes too long; check whether this was done before you repeat it: %w", ctx.Err())
 	}
 }

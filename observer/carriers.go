@@ -319,7 +319,7 @@ func (c *core) carried(r *rotation.Rotation, now time.Time) (lines []string) {
 	return lines
 }
 
-// notCarried takes back what a prompt was to carry whose client was not started.
+// notCarried takes back the messages in the prompt of a client that was not started.
 func (c *core) notCarried(agent string) {
 	for _, m := range c.queue.Of(agent) {
 		if m.State == outbox.Offered && m.Via == outbox.Restart {

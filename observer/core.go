@@ -31,7 +31,7 @@ type core struct {
 	queue     *outbox.Queue
 	rotations *rotation.Machine
 	agents    agents
-	edits     *atomic.Uint64 // grows with whatever the page may have to show
+	edits     *atomic.Uint64 // grows with each change that the page may show
 
 	caughtUp bool
 	arrivals fleet.Arrivals

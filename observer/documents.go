@@ -184,7 +184,7 @@ func (a *App) fit(r *rotation.Rotation) error {
 // documentRequest is what a hook needs of the documents.
 type documentRequest struct {
 	handoff.Claimant
-	// last asks for the newest document that was handed over, whatever became of it;
+	// last asks for the newest document that was handed over, in any state;
 	// else one that waits is claimed.
 	last bool
 	// keep, if not nil, is made before a compaction, and nothing is given back: of the file

@@ -28,15 +28,15 @@ type GuardOptions struct {
 func (a *App) guarding() bool { return a.settings.Load().Guard.Enabled && !a.o.DryRun }
 
 const (
-	// toolCallTimeout bounds how long a tool call waits for another writer of the state, and
-	// reportTimeout how long a report does, whose successor is a moment away.
+	// toolCallTimeout is how long a tool call waits for another writer of the state, and
+	// reportTimeout how long a report waits: the next one comes soon.
 	toolCallTimeout = time.Second
 	reportTimeout   = 100 * time.Millisecond
 )
 
 // decideToolCall reports whether the main agent's tool call is refused. The refusal is
-// stored before the answer. If it cannot be stored, the call is allowed: an agent
-// whose calls are all refused while sm cannot write could not hand over either.
+// stored before the answer. If it cannot be stored, the call is allowed: while sm
+// cannot write, the agent could not hand over either.
 func (a *App) decideToolCall(ctx context.Context, p *hook.Payload) (answer hook.Answer) {
 	var key alerts.Key
 	o := &a.settings.Load().Guard
@@ -147,7 +147,7 @@ func (c *core) guardNotice(key alerts.Key, ref, text string) {
 	c.operator(key.String(), wording.Guard+text, "")
 }
 
-// freshen lets a guarded session go on whose context a handoff has renewed. Its
+// freshen lets a guarded session go on after a handoff has renewed its context. Its
 // client is the process pid, which began at start; with a pid of 0 it is the
 // process that the session is known by.
 func (c *core) freshen(r rotation.Rotation, pid int, start string) {

@@ -55,7 +55,7 @@ var statuses = map[int][]error{
 		outbox.ErrTooLong,
 		outbox.ErrEmpty,
 		outbox.ErrText,
-		outbox.ErrNobody,
+		outbox.ErrNoRecipient,
 	},
 	http.StatusTooManyRequests: {outbox.ErrFull, outbox.ErrRate},
 	http.StatusServiceUnavailable: {

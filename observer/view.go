@@ -139,7 +139,7 @@ func (a *App) fill(ctx context.Context, agent string, path string, depth int64) 
 }
 
 // getOpen turns a token into a cookie and shows the page: the one GET that
-// changes something, for it uses up the token.
+// changes something, as it uses up the token.
 func (a *App) getOpen(w http.ResponseWriter, r *http.Request) error {
 	if r.Method == http.MethodHead { // a preview of the link must not use it up
 		w.WriteHeader(http.StatusNoContent)

@@ -166,7 +166,7 @@ type Entry struct {
 	Context int64
 	// Cleared is how many tokens of tool results were left out of the request of a
 	// reading, as the client reckons. Partial marks a line that lacks it and
-	// does not end its message: there the line before it counts, which the fold sees to.
+	// does not end its message: there the fold uses the line before it.
 	Cleared int64
 	Partial bool
 	// Marker marks a boundary that took no time and is its own anchor: clients take
@@ -183,7 +183,7 @@ type Entry struct {
 	// Digest is the key of a summary's text, 0 below 200 bytes, where a hash says
 	// little about where the text comes from.
 	Digest Key
-	// Text is what was heard, at most 1024 bytes, the first 1008 and the last
+	// Text is what the agent read, at most 1024 bytes, the first 1008 and the last
 	// 16 of a longer one: hook contexts, prompts that begin with "[sm ", resume
 	// prompts. Of up to 8 further messages below a long prompt's first line 68
 	// bytes each are added. A record of KindContinued has the other session's

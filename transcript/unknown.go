@@ -31,7 +31,7 @@ const (
 )
 
 // Unknowns counts names that a reader does not know. Of more than 32 names the last
-// of the list counts for all others, whatever their kind.
+// of the list counts for all others, of any kind.
 type Unknowns []UnknownName
 
 // Add counts a name. An absent one, which is empty, does not count.

@@ -44,7 +44,7 @@ func (q *Queue) offer(m *Message, by Carrier, now time.Time) {
 
 // best returns the message for a carrier; fit, if set, selects among them. A message with
 // an open call waits for all carriers but the prompt. A message that may be in the client's
-// queue waits for that alone, whose carrier checks it first.
+// queue waits for that carrier only, which checks the queue first.
 func (q *Queue) best(
 	to string,
 	by Carrier,
@@ -127,8 +127,8 @@ func (q *Queue) Heard(to string, text string, at time.Time) (heard []Message) {
 	}
 }
 
-// line returns the message to the agent whose line, without the beginning of its
-// heading, begins the text, and what follows that; else nil and the text.
+// line returns the message of the agent that the text begins with, without the beginning of
+// its heading, and the rest of the text; else nil and the text.
 func (q *Queue) line(to string, text string) (m *Message, rest string) {
 	for i := range max(0, len(text)-idLength) {
 		if text[i] != '#' {

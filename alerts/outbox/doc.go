@@ -24,7 +24,7 @@
 //   - The same calls give the same answers, ids among them. They depend on the messages
 //     alone, so that a queue that is restored from its messages goes on as if nothing
 //     had happened.
-//   - The order is that of Put, whatever the clock does.
+//   - The order is that of Put, also when the clock is set.
 //
 // It does not clean texts for a terminal, does not choose the carrier or the
 // moment, and does not decide about notices, apart from refusing a known key.

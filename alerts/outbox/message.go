@@ -113,7 +113,7 @@ type Message struct {
 	First   time.Time `json:",omitzero"`
 	Offered time.Time `json:",omitzero"`
 	Via     Carrier   `json:",omitzero"`
-	// Calls counts the Offers that were only a Call, whose text was not handed
+	// Calls counts the Offers that were only a Call: the text was not handed
 	// out. Calling means that the newest Offer is an unanswered Call.
 	Calls   int  `json:",omitzero"`
 	Calling bool `json:",omitzero"`

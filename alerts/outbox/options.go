@@ -22,8 +22,8 @@ var (
 	ErrEmpty = errors.New("the message is empty: give it a text")
 	// ErrText: the text, or one of the names that come with it, is not UTF-8.
 	ErrText = errors.New("the message is not UTF-8: convert it")
-	// ErrNobody: the message is to no agent.
-	ErrNobody = errors.New("the message has no recipient: name an agent")
+	// ErrNoRecipient: the message names no agent.
+	ErrNoRecipient = errors.New("the message has no recipient: name an agent")
 	// ErrUnknown: the agent has no such message.
 	ErrUnknown = errors.New("the agent has no such message: sm messages lists them")
 	// ErrOffered: the message was given to a carrier, and may have been read.
@@ -77,7 +77,7 @@ func (o *Options) check(m *Message) error {
 	case !utf8.ValidString(strings.Join(texts, " ")):
 		return ErrText // it would come back from a store as another
 	case m.To == "":
-		return ErrNobody
+		return ErrNoRecipient
 	case strings.TrimSpace(m.Text) == "":
 		return ErrEmpty
 	case len(m.Text) > o.MessageBytes:

@@ -31,12 +31,12 @@ func New(o Options, held func(to string) bool) *Queue {
 	return q
 }
 
-// Put accepts a message, of which the caller sets To, Key, Ref, From, Mode,
-// Unmetered, Text, OwnWords and Plain alone. If the notice's Key is
+// Put accepts a message. The caller sets To, Key, Ref, From, Mode,
+// Unmetered, Text, OwnWords and Plain only. If the notice's Key is
 // known, or the send's Ref for this To, nothing changes, and the message that
-// exists is returned, whatever has become of it.
+// exists is returned, in any state.
 //
-// The errors are ErrText, ErrNobody, ErrEmpty, ErrTooLong, and for sends
+// The errors are ErrText, ErrNoRecipient, ErrEmpty, ErrTooLong, and for sends
 // ErrFull and ErrRate.
 func (q *Queue) Put(m Message, now time.Time) (Message, error) {
 	if known := q.known(&m); known != nil {

@@ -110,7 +110,7 @@ func TestPutRefuses(t *testing.T) {
 			Text: "x",
 			Key:  alerts.Key{Agent: "\xff"},
 		}, ErrText},
-		{"no recipient", Message{Text: "x"}, ErrNobody},
+		{"no recipient", Message{Text: "x"}, ErrNoRecipient},
 	} {
 		q := New(Defaults(), free)
 		_, err := q.Put(c.m, sec(0))

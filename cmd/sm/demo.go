@@ -69,7 +69,7 @@ func (env *environ) demo(cmd *cobra.Command, cfg *config.Config, dryRun bool) (e
 	return errors.Join(err, failed)
 }
 
-// demoOptions are the observer's: as configured, but for whatever belongs to real agents.
+// demoOptions are the observer's: as configured, except for what belongs to real agents.
 func (env *environ) demoOptions(
 	cmd *cobra.Command,
 	cfg *config.Config,

@@ -49,7 +49,7 @@ $ sm open --print    # only the address, for a browser on another machine behind
 	}))
 }
 
-// browse starts the user's browser: the program in BROWSER, else what the desktop has for it.
+// browse starts the user's browser: the program in BROWSER, else that of the desktop.
 func (env *environ) browse(ctx context.Context, address string) error {
 	program := env.Get("BROWSER")
 	if program == "" {

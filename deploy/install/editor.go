@@ -138,7 +138,7 @@ type Hook struct {
 	words []string // program and arguments
 }
 
-// OwnHooks returns our hooks for an event, in whatever spelling.
+// OwnHooks returns our hooks for an event, in any spelling.
 func (e *Editor) OwnHooks(event hook.Event) (own []Hook) {
 	groups := e.Doc.At("hooks", string(event))
 	for _, group := range groups.Items() {

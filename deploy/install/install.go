@@ -121,7 +121,7 @@ func (o Options) Install(ctx context.Context, client Client) error {
 	return in.make(c)
 }
 
-// Uninstall removes what Install has added, in whatever way.
+// Uninstall removes what Install has added, in any version.
 func (o Options) Uninstall(ctx context.Context, client Client) error {
 	o.NoGuard = true
 	in := o.of(client)

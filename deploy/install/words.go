@@ -60,7 +60,7 @@ func shellWords(command, home string) (words []string) {
 	return words
 }
 
-// ownCommand reports whether words call sm with this subcommand, after whatever prefix,
+// ownCommand reports whether words call sm with this subcommand, after any prefix,
 // and returns the arguments. self is the running sm, see isOwnProgram.
 func ownCommand(words []string, subcommand, self string) (args []string, ok bool) {
 	before := regexp.MustCompile(`(?s)^(\w+=.*|exec|command|env)$`)

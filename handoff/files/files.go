@@ -71,7 +71,7 @@ func OpenRegular(path string, flags int) (f *os.File, info fs.FileInfo, err erro
 // maxSmall limits the size of a file that ReadSmall reads.
 const maxSmall = 1 << 20
 
-// ReadSmall reads a regular file of at most 1 MiB, whoever owns it. It waits for no pipe.
+// ReadSmall reads a regular file of at most 1 MiB, of any owner. It waits for no pipe.
 // Errors do not name the path.
 func ReadSmall(path string) ([]byte, error) {
 	f, _, err := OpenRegular(path, 0)

@@ -260,7 +260,7 @@ func TestGuardHostileFiles(t *testing.T) {
 			) {
 				t.Errorf("update: %v", err)
 			}
-			done, err := p.activate("A", client, nobodyLives)
+			done, err := p.activate("A", client, noneLives)
 			noError(t, err)
 			if kept, err := os.Lstat(done.SetAside); err != nil ||
 				!os.SameFile(before, kept) ||

@@ -79,7 +79,7 @@ func TestGuardChecks(t *testing.T) {
 	call := ToolCall{
 		Dirs:   []string{p.dir},
 		Client: Client{SessionID: "now", PID: 7, Start: "1"},
-		Alive:  nobodyLives,
+		Alive:  noneLives,
 	}
 	for _, step := range []struct {
 		usage                         float64

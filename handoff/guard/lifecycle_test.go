@@ -21,7 +21,7 @@ var (
 	guardStart = guardNow.Add(-time.Hour)
 )
 
-func nobodyLives(int, string) bool { return false }
+func noneLives(int, string) bool { return false }
 
 // granted is the answer of a supervisor that restarts.
 func granted() error { return nil }
@@ -115,7 +115,7 @@ func TestGuardActivates(t *testing.T) {
 			var c Client
 			fmt.Sscan(tt.client, &c.SessionID, &c.PID, &c.Start)
 			c.SessionID = strings.Trim(c.SessionID, "-")
-			done, err := p.activate("A", c, nobodyLives)
+			done, err := p.activate("A", c, noneLives)
 			if err != nil || done.Full != strings.HasPrefix(tt.name, "full") ||
 				done.SetAside != "" {
 				t.Errorf("got %+v, %v", done, err)
@@ -292,7 +292,7 @@ func TestGuardFlowOfRestart(t *testing.T) {
 	fresh := Client{"t", 9, "300"}
 	activate := func(c Client) {
 		t.Helper()
-		_, err := p.activate("2026_02_05 A", c, nobodyLives)
+		_, err := p.activate("2026_02_05 A", c, noneLives)
 		noError(t, err)
 	}
 	update := func(f func(*State)) {

@@ -42,7 +42,7 @@ type State struct {
 	SessionID string    `json:"sessionId,omitzero"`
 	Skill     string    `json:"skill"`
 	Lifecycle Lifecycle `json:"lifecycle"`
-	// Overflowed stays set until a fresh activation, whatever later readings show.
+	// Overflowed stays set until a fresh activation, also after smaller readings.
 	Overflowed    bool    `json:"overflowed"`
 	KillRequested bool    `json:"killRequested"`
 	ContextUsage  float64 `json:"contextUsage"` // used share of the window, 0 to 1, at LastHeartbeat

@@ -65,7 +65,7 @@ func (m *Machine) overhear(in Heard) {
 }
 
 // Recall returns, once, the prompts that were seen in the agents' present sessions before
-// it was known whose sessions they are.
+// the sessions' agents were known.
 func (m *Machine) Recall(sessionOf func(string) string) (list []Heard) {
 	for _, agent := range m.Opens() {
 		session := sessionOf(agent)

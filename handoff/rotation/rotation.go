@@ -91,7 +91,7 @@ const (
 	ReasonNoTerminal  = "no_terminal"        // there is no way to clear the context
 	ReasonGone        = "agent_gone"         // the client has ended
 	ReasonClear       = "clear_unconfirmed"  // nothing has shown that the context was cleared
-	ReasonPrompt      = "prompt_unconfirmed" // nothing has shown that the prompt was heard
+	ReasonPrompt      = "prompt_unconfirmed" // nothing has shown that the client has the prompt
 	ReasonPromptLate  = "prompt_refused"     // the prompt could not be typed for long
 	ReasonExhausted   = "restarts_exhausted" // `sm run` has no restarts left
 	ReasonRefused     = "restart_refused"    // `sm run` may not restart this client

@@ -23,7 +23,7 @@ const (
 type Grammar struct {
 	Names []string // of the client
 	// Options has a line for each kind, with the names after a colon. The kinds
-	// are the number of values that an option takes: none; one, whatever it looks like;
+	// are the number of values that an option takes: none; one of any form;
 	// maybe one that does not begin with a dash; the same for named, but
 	// without it there is no other client; or many, one and all that follow up
 	// to the next with a dash. Dropped ones would restore the old context, or

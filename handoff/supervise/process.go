@@ -12,7 +12,7 @@ import (
 // a process's children. Ended processes that were not collected are included: one of their
 // threads may still run, and their children become ours only after that.
 func family(parent int) (all []proc.Process) {
-	entries, _ := os.ReadDir("/proc") // what there is of them
+	entries, _ := os.ReadDir("/proc") // as many as can be read
 	for _, e := range entries {
 		pid, _ := strconv.Atoi(e.Name()) // 0, which is no process, for other names
 		if p, ok := readStat(pid); ok && p.Parent == parent {

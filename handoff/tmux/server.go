@@ -55,7 +55,7 @@ func (s *Server) run(ctx context.Context, socket string, args ...string) (string
 
 // command returns a tmux command on a socket.
 func (s *Server) command(ctx context.Context, socket string, args ...string) *exec.Cmd {
-	// -u keeps the client's glyphs, whatever the locale is.
+	// -u keeps the client's glyphs in any locale.
 	cmd := exec.CommandContext(ctx, s.binary, append([]string{"-u", "-S", socket}, args...)...)
 	// Our own environment is left out: TMUX would name another server.
 	cmd.Env = []string{"LC_ALL=C.UTF-8"}

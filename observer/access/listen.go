@@ -46,7 +46,7 @@ func bindUnix(ctx context.Context, path string) (net.Listener, error) {
 			len(path),
 			socket.MaxPath,
 		)
-	case !filepath.IsAbs(path): // among these, names with @: sockets without a file, thus without an owner
+	case !filepath.IsAbs(path): // among these, names with @: sockets without a file and owner
 		return nil, errors.New("not an absolute path; set socket to one")
 	}
 	if err := files.PrivateDir(filepath.Dir(path), dirAdvice); err != nil {
@@ -106,7 +106,7 @@ func clearStale(ctx context.Context, path string) error {
 			c.Close(),
 		)
 	}
-	// Nothing but a refusal is proof: a busy owner fails in other ways.
+	// Only a refusal is proof: a busy owner fails in other ways.
 	if !errors.Is(err, syscall.ECONNREFUSED) {
 		return fmt.Errorf(
 			"cannot tell whether it is in use; stop the other observer, or set socket: %w",

@@ -22,7 +22,7 @@ const (
 	strangerShare = 16  // of each other uid, or machine
 	maxStrangers  = 256 // of all but our own and the allowed
 
-	// strangerRate is how many new connections a second a stranger's share takes in
+	// strangerRate is how many new connections a second a stranger's share accepts in
 	// the long run, strangerBurst how many at once. Each may request all of /metrics.
 	strangerRate  = 50
 	strangerBurst = 64

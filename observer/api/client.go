@@ -24,7 +24,7 @@ const answerWithin = 10 * time.Second
 
 // ErrSilent means that the observer accepted a request and did not answer: the
 // request may have been carried out.
-var ErrSilent = errors.New("the observer does not answer; see whether it is stopped, and what became of this before you repeat it")
+var ErrSilent = errors.New("the observer does not answer; check that it is not stopped, and whether this was done, before you repeat it")
 
 // StatusError is an answer that is not a success, with the observer's own words.
 type StatusError struct {

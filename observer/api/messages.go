@@ -46,7 +46,7 @@ type Message struct {
 	Mode   string `json:"delivery_mode"`
 	Text   string `json:"text"`   // the first 80 characters once it has ended
 	Status string `json:"status"` // waiting, offered, confirmed, unconfirmed, expired, withdrawn, refused
-	// WaitsFor is WaitsForHooks, or "" where nothing but the moment is missing.
+	// WaitsFor is WaitsForHooks, or "" for a message that waits for its moment only.
 	WaitsFor  string     `json:"waits_for,omitempty"`
 	Via       string     `json:"via,omitempty"`
 	Offers    int        `json:"offers"`

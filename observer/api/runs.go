@@ -19,7 +19,7 @@ const RunWait = 25 * time.Second
 // instruction's prompt.
 const ActionRestart = "restart"
 
-// What became of an instruction.
+// The outcomes of an instruction.
 const (
 	OutcomeRestarted = "restarted" // the new client runs, with the prompt
 	OutcomeExhausted = "exhausted" // no restart is left; the client goes on as before

@@ -124,7 +124,7 @@ func (p *log) note(e *transcript.Entry) {
 	}
 }
 
-// Clients returns the parts of the clients, nil where all is of one.
+// Clients returns the parts of the clients, nil if there is only one client.
 func (h *History) Clients() (parts []*History) {
 	for _, c := range slices.Backward(h.clients) { // the usual one first
 		part := &History{clients: h.clients, Client: c.Client, Noticed: h.Noticed}

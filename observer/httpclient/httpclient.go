@@ -1,10 +1,10 @@
 // Package httpclient makes HTTP clients for servers of the Prometheus family by
 // a file as these servers have them: http_config with authorization,
 // basic_auth, tls_config, proxy_url. Files with oauth2 are refused: tokens
-// would be fetched by a client that follows redirects and heeds no context.
+// would be fetched by a client that follows redirects and ignores contexts.
 //
-// Invariants: redirects are not followed, for they would take a token to
-// wherever they lead; answers are bounded ([Get]); what the file refers to, such as a
+// Invariants: redirects are not followed, as they would send a token to
+// another server; answers are bounded ([Get]); what the file refers to, such as a
 // token, is read again when it changes; errors are one line and show no secret.
 // The client has no timeout of its own: each request must have a context that
 // ends.

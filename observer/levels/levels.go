@@ -28,8 +28,8 @@ import (
 // maxName bounds the name of a level file: systems take 255 bytes.
 const maxName = 200
 
-// Name is the name of an agent's level file: a file name whatever the agent is
-// called. It never begins with a dot, and no other agent has it.
+// Name is the name of an agent's level file: a valid file name for
+// any id. It never begins with a dot, and no other agent has it.
 func Name(agent string) string {
 	name := url.PathEscape(agent)
 	if strings.HasPrefix(name, ".") {

@@ -198,8 +198,7 @@ sm_hook_events_total
 	Hooks of clients, by event; StatusLine is a report of the status line.
 
 sm_messages_total
-	Messages to agents that have ended, by the way they went last and by what became of
-	them.
+	Messages to agents that have ended, by the last way of delivery and by outcome.
 
 sm_notices_total
 	Notices, by what they are about; one that goes to several counts once.
@@ -211,7 +210,7 @@ sm_read_lag_bytes
 	Bytes of live transcripts not read yet, as of the last check.
 
 sm_reminders_total
-	Reminders that were due, by what became of them.
+	Reminders that were due, by outcome.
 
 sm_sessions_unexported
 	Sessions beyond metrics.max_sessions, which have no series here.

@@ -2,7 +2,7 @@
 // are configured, and those of clients with a configuration directory of their own, which
 // it learns from the transcripts that their hooks name. [Name] names a project.
 //
-// Invariants: a folder is followed once, under whatever names; no more than [MaxLearnt]
+// Invariants: a folder with several names is followed once; no more than [MaxLearnt]
 // are learnt; it looks at folders without its lock, so that a disk that does not answer
 // delays one caller alone. It follows and stores nothing.
 package projects

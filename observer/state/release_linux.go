@@ -6,8 +6,8 @@ import (
 )
 
 // Release gives back the pages of the file that have been read, which count as this
-// process's memory until the kernel wants them. What is needed again is read again, mostly
-// from the kernel's cache.
+// process's memory until the kernel wants them. Later reads mostly come from the
+// kernel's cache.
 func (s *Store) Release() error {
 	return s.view(func(tx *bbolt.Tx) error { // while one runs the mapping stays where it is
 		if _, _, errno := unix.Syscall(

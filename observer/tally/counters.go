@@ -68,7 +68,7 @@ func (c *Counters) Rest() Part {
 	return p
 }
 
-// Part is that of a client, nil for [clients.Claude], whose part is the rest.
+// Part returns the part of a client, nil for [clients.Claude], which has the rest.
 func (c *Counters) Part(client string) *Part {
 	if client == clients.Claude {
 		return nil

@@ -317,9 +317,9 @@ func TestKept(t *testing.T) {
 
 func TestDear(t *testing.T) {
 	var newest []int64
-	for i := range int64(3 * dearOf) {
+	for i := range int64(3 * compared) {
 		dear := false
-		if newest, dear = Dear(newest, i%10); dear && i >= dearOf {
+		if newest, dear = Dear(newest, i%10); dear && i >= compared {
 			t.Errorf("%d is dear", i)
 		}
 	}
@@ -328,7 +328,7 @@ func TestDear(t *testing.T) {
 			t.Errorf("%d: %v", tokens, dear)
 		}
 	}
-	if _, dear := Dear(newest[:dearLeast-1], 1000); dear || len(newest) != dearOf {
+	if _, dear := Dear(newest[:leastCompared-1], 1000); dear || len(newest) != compared {
 		t.Errorf("%v of %d", dear, len(newest))
 	}
 }

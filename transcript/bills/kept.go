@@ -6,9 +6,8 @@ import (
 	"sm/transcript"
 )
 
-// Kept are the bills of a session's newest boundaries, the last one last. Dear
-// counts the newest bills of compactions in a row that were dear, those of the
-// agent's sessions before included.
+// Kept are the bills of a session's newest boundaries, the last one last. Dear is how many of
+// the newest compactions in a row had a dear bill, earlier sessions of the agent included.
 type Kept struct {
 	List []transcript.Bill
 	Dear int
@@ -17,9 +16,10 @@ type Kept struct {
 const (
 	// most is how many bills of a session are kept.
 	most = 4
-	// A bill is dear if it is among the largest tenth of the last dearOf bills, and
-	// there are at least dearLeast.
-	dearOf, dearLeast = 100, 10
+	// compared is how many newest bills a bill is compared with.
+	compared = 100
+	// leastCompared is the smallest number of bills to compare with.
+	leastCompared = 10
 )
 
 // With returns the bills with a new one, or with a more complete version of one, whose
@@ -46,10 +46,10 @@ func (k Kept) With(v transcript.Bill) (next Kept, was transcript.Bill, ok bool) 
 	return Kept{list, k.Dear}, was, true
 }
 
-// Dear adds the tokens of a bill to the newest ones, and reports whether they are
-// more than nine of ten of those before.
+// Dear adds the tokens of a bill to those of the newest bills, and reports whether the bill is
+// dear: larger than nine of ten earlier ones.
 func Dear(newest []int64, tokens int64) (with []int64, dear bool) {
 	sorted := slices.Sorted(slices.Values(newest))
-	with = append(slices.Clone(newest[max(0, len(newest)-dearOf+1):]), tokens)
-	return with, tokens > 0 && len(sorted) >= dearLeast && tokens > sorted[len(sorted)*9/10]
+	with = append(slices.Clone(newest[max(0, len(newest)-compared+1):]), tokens)
+	return with, tokens > 0 && len(sorted) >= leastCompared && tokens > sorted[len(sorted)*9/10]
 }

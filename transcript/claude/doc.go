@@ -9,7 +9,7 @@
 // [AutoCompact] at which size a client compacts by itself.
 //
 // Invariants: any bytes are accepted, and a line either is one JSON object or is
-// bad; one bad field spoils nothing but itself; keys are matched to the letter,
+// bad; one bad field affects no other field; keys are matched to the letter,
 // and look-alikes inside strings or nested objects are never taken for the real
 // ones; every figure lies in 0..1e9; a fold depends on the lines and their order
 // alone, never on how they were cut into reads.

@@ -265,7 +265,7 @@ func (f *Fold) message(e *transcript.Entry, n *int, sum *transcript.Usage, side 
 		}
 	}
 	was := c.usage()
-	if known && !dearer(e.Usage, was) {
+	if known && !larger(e.Usage, was) {
 		return
 	}
 	if !known {
@@ -288,9 +288,9 @@ func (f *Fold) message(e *transcript.Entry, n *int, sum *transcript.Usage, side 
 	})
 }
 
-// dearer orders the lines of one message, whatever order they come in: by output,
-// which grows while the message is written, then by the rest.
-func dearer(u, v transcript.Usage) bool {
+// larger orders the lines of one message, which come in any order: by output, which grows
+// while the message is written, then by the rest.
+func larger(u, v transcript.Usage) bool {
 	return cmp.Or(
 		cmp.Compare(u.Output, v.Output),
 		cmp.Compare(u.Context(), v.Context()),

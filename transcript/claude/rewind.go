@@ -2,13 +2,13 @@ package claude
 
 import "sm/transcript"
 
-// chain is what is kept of the conversation as the model has it. A client that is rewound
+// chain describes the conversation as the model has it. A client that is rewound
 // (Esc Esc) goes back to the point before a prompt, and its next user record then takes
 // the place of that prompt: behind the same parent.
 type chain struct {
 	points []point
 	spot         // the newest reading in the order of the file, empty after a compaction
-	heard  int64 // the newest record by which the model heard something of sm's
+	heard  int64 // the newest record with a text of sm for the model
 	// The newest user record: whether it replaces another, its position in the file,
 	// and the newest stamp before it.
 	replaced bool

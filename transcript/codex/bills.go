@@ -111,7 +111,7 @@ func (b *billing) answered(f *Fold, r *record) {
 	}
 }
 
-// done hands over what one call has done, whose result has that size.
+// done hands over what one call has done. size is that of its result.
 func (b *billing) done(f *Fold, calls []transcript.Call, size int64) {
 	for i := range calls {
 		if i == 0 && size > 0 {

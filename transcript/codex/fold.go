@@ -259,8 +259,8 @@ func (f *Fold) blank(estimate int64) {
 	f.Session.SetParticulars(p)
 }
 
-// started begins a turn. New clients name what began it, but of a turn that does
-// nothing but compact.
+// started begins a turn. New clients name what began it, except for a turn that only
+// compacts.
 func (f *Fold) started(r *record, e *transcript.Entry) (fresh bool) {
 	s := &f.Session
 	f.turn = turn{open: true, attributed: r.attributed}

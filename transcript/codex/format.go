@@ -88,8 +88,8 @@ func rootOf(path, session string) (root string, ok bool) {
 	return filepath.Dir(year), ok && f.Name == session && isYear(filepath.Base(year))
 }
 
-// Begins reports whether a text begins like a transcript of this client, whatever
-// its name.
+// Begins reports whether a text begins like a transcript of this client, under
+// any file name.
 func Begins(head []byte) bool {
 	line, _, _ := bytes.Cut(head[:min(len(head), 256)], []byte("\n"))
 	return bytes.HasPrefix(line, []byte("{")) &&

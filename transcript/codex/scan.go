@@ -62,9 +62,9 @@ type record struct {
 	thread, response []byte   // of a cost
 	windowID         []byte   // of a compaction: that of the window it opens
 	compaction       []byte   // of a compaction: the response with the summary
-	limits           [2]limit // of a token_count, be it without figures: five hours, seven days
+	limits           [2]limit // of a token_count, also without figures: five hours, seven days
 	overflow         bool     // of an end: the context did not fit
-	text             []byte   // of a prompt, or what was heard
+	text             []byte   // of a prompt, or of a hook for the model
 
 	call, tool, input []byte // of a call: its id, the tool, and what was asked, as the line writes it
 	output            int64  // of a result: its size in bytes

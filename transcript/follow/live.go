@@ -192,7 +192,7 @@ func (t *tailer) look(ctx context.Context, buf []byte) (reread bool) {
 }
 
 // startTail starts nxadm/tail behind what has been read, but not before the end of a
-// long line: it would keep what there is of it.
+// long line, which it would keep in part.
 func (t *tailer) startTail(ctx context.Context) {
 	l := t.lookers
 	if t.alone || t.cursor.Size-t.cursor.Offset > farBytes || l.eventsLost.Load() {
@@ -249,8 +249,8 @@ func (t *tailer) listen(ctx context.Context, tl *tail.Tail) {
 	t.poke()
 }
 
-// deliver adds a line that the tail has read. It returns false when the tail is of no
-// more use.
+// deliver adds a line that the tail has read. It returns false when the tail is no
+// longer needed.
 func (t *tailer) deliver(ctx context.Context, l *tail.Line) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()

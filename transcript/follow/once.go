@@ -12,7 +12,7 @@ import (
 )
 
 // Once reads every transcript in or below the paths of roots one time, on all processors,
-// and sends one whole change for each. A path that names a file is read whatever its
+// and sends one whole change for each. A path to a file is read under any
 // name; a subagent's file is then a session of its own. Files and folders that cannot be read
 // are left out, logged, and counted in the error after the others have been sent;
 // a path that does not exist is an error at once.

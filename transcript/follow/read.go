@@ -168,7 +168,7 @@ func (r *fileReader) readOpen(
 	return nil
 }
 
-// sign puts into a change whose it is.
+// sign adds to a change the client and the session of its file.
 func (r *fileReader) sign(fl *file, c *transcript.Change) {
 	c.Client = fl.format.Client
 	c.Name = fl.id.Name
@@ -205,7 +205,7 @@ func (s *reading) continues(file io.ReaderAt, is stamp) bool {
 		key(max(0, c.Offset-tailBytes), c.Offset) == c.Tail
 }
 
-// readAll folds the text from its beginning and reports what lies behind the cursor, or all
+// readAll folds the text from its beginning and reports what is behind the cursor, or all
 // of it as one change.
 func (s *reading) readAll(
 	ctx context.Context,

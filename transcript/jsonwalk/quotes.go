@@ -17,7 +17,7 @@ const room = 128
 // far faster than for one string after another.
 //
 // Positions come in pairs, of an opening and a closing quote. They hold as long as
-// all between the strings is JSON, which the Walker sees to: it stops at the first
+// the text between the strings is JSON, which the Walker checks: it stops at the first
 // byte that is not. A string that breaks the rules has no closing quote here.
 type quotes struct {
 	b       []byte
@@ -33,7 +33,8 @@ type quotes struct {
 	q            [room + 64]uint32
 }
 
-// start forgets all but the old positions: clearing them takes time, and n says how many count.
+// start resets everything except the positions: clearing them takes time, and n is how many are
+// valid.
 func (x *quotes) start(b []byte) {
 	x.b = b
 	x.at = 0

@@ -23,8 +23,8 @@ import (
 	"sm/transcript"
 )
 
-// MaxDepth is how deep values may nest: the limit of encoding/json, whose verdict
-// on what is JSON is ours too.
+// MaxDepth is how deep values may nest: the limit of encoding/json, which
+// accepts the same texts.
 const MaxDepth = 10000
 
 // Walker steps through one JSON text and decodes only what is requested. Once bad
@@ -37,7 +37,7 @@ type Walker struct {
 	quotes
 }
 
-// Begin starts at the beginning of b, whatever was read before. (Making a Walker
+// Begin resets the walker to the beginning of b. (Making a Walker
 // in one expression would write its positions twice.)
 func (w *Walker) Begin(b []byte) {
 	w.i = 0

@@ -6,8 +6,8 @@ import (
 )
 
 const (
-	// HeardBytes bounds what is kept of a heard text. Of a longer one that is
-	// not of sm, less is kept of its beginning, and less of its end.
+	// HeardBytes is how many bytes are kept of a text that reached an agent. A longer one
+	// that is not of sm keeps less of its beginning, and less of its end.
 	HeardBytes = 1024
 	// heardEnd is how much of that is kept of the end of a longer text.
 	heardEnd = 16

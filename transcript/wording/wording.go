@@ -10,7 +10,7 @@ import (
 	"strings"
 )
 
-// Heading begins whatever an agent reads of sm, so that no text is taken for a command of
+// Heading begins all texts of sm to agents, so that no text is taken for a command of
 // the client: a leading ! would run a shell. The others are headings of one kind each.
 const (
 	Heading = "[sm "

@@ -25,8 +25,8 @@ const (
 	sessionEndWork = time.Second
 	// Codex ends a hook of that event, or of an interruption, after one second, with its start.
 	codexEndWork = 700 * time.Millisecond
-	// maxPayload bounds what is kept of standard input; the largest payloads
-	// hold a tool's output.
+	// maxPayload is how much of standard input is kept; the largest payloads
+	// contain a tool's output.
 	maxPayload = 16 << 20
 )
 

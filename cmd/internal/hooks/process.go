@@ -3,7 +3,7 @@
 // sm-hook.
 //
 // Invariants: the exit code is always 0, nothing is printed but an intended
-// answer, and it ends within 2 s whatever state the observer is in. It loads
+// answer, and it ends within 2 s in any state of the observer. It loads
 // neither the configuration nor packages net and net/http, which take longer to
 // start than all that it does.
 //
@@ -28,7 +28,7 @@ import (
 	"sm/transcript/claude/hook"
 )
 
-// A Process is what a hook sees of the process that it is.
+// A Process is the process of a hook.
 type Process struct {
 	Stdin          io.Reader
 	Stdout, Stderr io.Writer

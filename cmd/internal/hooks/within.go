@@ -16,7 +16,7 @@ import (
 const soon = 50 * time.Millisecond
 
 // within does the work of a command that the client waits for, and returns when
-// it is done and when it fails in whatever way: to the client, an exit code of
+// it is done and when it fails in any way: to the client, an exit code of
 // 2 would mean that the agent must not go on. Where the work is late it is
 // asked to end, and the process ends with 0 if it does not. A signal asks the
 // same, from the beginning or from a later time on; the second one has its

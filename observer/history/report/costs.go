@@ -19,7 +19,7 @@ type Costs struct {
 }
 
 // Cost sums up the bills of boundaries of one kind. A boundary counts once,
-// whatever transcripts share it.
+// also in several transcripts.
 type Cost struct {
 	Count int `json:"count"`
 	// Followed are those followed by at least 10 replies. Of these alone are

@@ -15,7 +15,7 @@ type Forecast struct {
 	Left      int      `json:"replies_left"`
 	Forecasts int      `json:"forecasts"`
 	Error     *float64 `json:"median_error"` // of |likely − left| / left
-	Within    *float64 `json:"within_range"` // the share of them whose range holds the truth
+	Within    *float64 `json:"within_range"` // the share of them with the true figure in the range
 	Width     *float64 `json:"median_width"` // of (high − low) / likely
 
 	errors, widths []float64

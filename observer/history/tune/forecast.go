@@ -15,7 +15,7 @@ type Forecast struct {
 	Forecasts int `json:"forecasts"`
 	Known     int `json:"known"` // the others had seen too little for a figure
 	// Error is the median of |likely − left| / left over those Known, null
-	// without any; Within is the share of them whose range holds the truth.
+	// without any; Within is the share of them with the true figure in the range.
 	Error  *float64 `json:"median_error"`
 	Within float64  `json:"within_range"`
 

@@ -234,8 +234,8 @@ func (c *Candidate) before(other *Candidate) bool {
 	) < 0
 }
 
-// ConfigurationOf are the lines that set thresholds, whatever is configured:
-// thresholds in tokens that are would win over percentages.
+// ConfigurationOf are the lines that set thresholds with any configuration:
+// configured thresholds in tokens would win over percentages.
 func ConfigurationOf(t, configured alerts.Thresholds) []string {
 	lines := []string{"context_monitor:"}
 	add := func(name string, n int64) {

@@ -96,7 +96,7 @@ func (a *AutoCompact) AddSettings(data []byte) {
 	if s.Idle != nil {
 		a.IdleOff = !*s.Idle
 	}
-	if s.Window != nil { // for all models, whatever files before this one have
+	if s.Window != nil { // for all models, also those of earlier files
 		a.Setting = *s.Window
 		a.Models = nil
 	}

@@ -2,7 +2,7 @@
 // rollout-<time>-<thread>.jsonl, with another id at the end where the thread
 // was rewound, and compressed ones.
 //
-// Invariants: a name of another form is of no thread. It is pure, and reads no
+// Invariants: names of another form belong to no thread. It is pure, and reads no
 // file.
 package files
 
@@ -23,7 +23,7 @@ const (
 	UUIDLength = len("01a200a2-c691-7de0-a325-4ece90591c2c")
 )
 
-// Thread is the id of the thread that a transcript of that name is of; ok is false for other
+// Thread returns the id of the thread in the name of its transcript; ok is false for other
 // names. Of a rewound thread's later file the first of the two ids is the thread's.
 func Thread(path string) (id string, ok bool) {
 	name, ok := strings.CutPrefix(filepath.Base(path), prefix)

@@ -20,7 +20,7 @@ import (
 // line.
 func TestMistakes(t *testing.T) {
 	t.Parallel()
-	const spaces = "; correct the indentation, which is of spaces alone, quotes or brackets there"
+	const spaces = "; correct the indentation (spaces only), the quotes or the brackets there"
 	for _, tt := range []struct{ text, want string }{
 		{"lisen: []\n", `unknown key "lisen"; did you mean "listen"?`},
 		{

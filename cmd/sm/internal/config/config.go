@@ -288,7 +288,7 @@ func (s Source) Verdict() string {
 func Parse(name string, text []byte, flags *pflag.FlagSet, env Env) (*Config, error) {
 	var root any
 	if err := yaml.Unmarshal(text, &root); err != nil {
-		return nil, fmt.Errorf("%s: not valid YAML: %s; correct the indentation, which is of spaces alone, quotes or brackets there",
+		return nil, fmt.Errorf("%s: not valid YAML: %s; correct the indentation (spaces only), the quotes or the brackets there",
 			name, screen.OneLine(strings.TrimPrefix(err.Error(), "yaml: ")))
 	}
 	file, ok := root.(map[string]any)
