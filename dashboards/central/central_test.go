@@ -114,6 +114,8 @@ agent_session_forecast_seconds{ONE} 60
 agent_session_state{ONE,state=waiting} 1
 agent_session_cycle{ONE} 4
 agent_session_queued_messages{ONE} 2
+agent_session_reachable{ONE} 0
+agent_session_reachable{TWO} 1
 agent_session_active{ONE} 1
 agent_session_compacting{ONE} 0
 agent_session_transcript_compactions{ONE,trigger=auto} 3
@@ -145,9 +147,9 @@ agent_session_context_tokens{host=nobody} 5000
  "trend": [0.5, 0.6, 0.8], "enabled": true, "queued_messages": 2,
  "last_activity_at": "2023-11-14T22:13:20.5Z", "cost_usd": 1.25},
 {"host": "three:9464", "id": "three:9464/api", "session": "api", "tokens_used": 5000, "used_percentage": 1,
- "window_tokens": 1000000, "is_idle": true, "state": "idle", "context_source": "transcript", "enabled": true},
+ "window_tokens": 1000000, "is_idle": true, "state": "idle", "context_source": "transcript", "enabled": true, "reachable": true},
 {"host": "two", "id": "two/web", "session": "web", "window_tokens": 200000, "is_active": true, "state": "active",
- "enabled": true}]}`)
+ "enabled": true, "reachable": true}]}`)
 	want.Hosts = 4
 	want.Down = []string{"four"}
 	for look := range 3 {
@@ -179,8 +181,8 @@ agent_session_active{host=LONG,session=LONG} 1
 	want := parsed[[]api.Session](t, strings.NewReplacer("TAME", tame, "CUT", cut).Replace(`[
 {"host": "one", "id": "one/TAME", "session": "TAME", "session_id": "TAME", "project": "TAME", "model": "TAME",
  "client": "TAME", "provider": "TAME", "version": "TAME", "window_source": "TAME",
- "compaction_threshold_tokens": 167000, "compaction_threshold_source": "CUT", "state": "CUT", "enabled": true},
-{"host": "CUT", "id": "CUT/CUT", "session": "CUT", "state": "active", "is_active": true, "enabled": true}]`))
+ "compaction_threshold_tokens": 167000, "compaction_threshold_source": "CUT", "state": "CUT", "enabled": true, "reachable": true},
+{"host": "CUT", "id": "CUT/CUT", "session": "CUT", "state": "active", "is_active": true, "enabled": true, "reachable": true}]`))
 	got, err := s.Sessions(t.Context())
 	if err != nil {
 		t.Fatal(err)
@@ -199,7 +201,7 @@ func TestImplausible(t *testing.T) {
 		"cycle drift_tokens forecast_replies forecast_replies_low forecast_replies_high forecast_seconds " +
 		"forecast_turns last_activity_timestamp_seconds queued_messages transcript_compactions"
 	want := parsed[[]api.Session](t,
-		`[{"host": "one", "id": "one/web", "session": "web", "state": "active", "is_active": true, "enabled": true}]`)
+		`[{"host": "one", "id": "one/web", "session": "web", "state": "active", "is_active": true, "enabled": true, "reachable": true}]`)
 	for _, value := range []string{
 		"1e18",
 		"1e19",

@@ -26,7 +26,7 @@ const figuresQuery = `{__name__=~"` + prefix + `(active|cache_hit_ratio|cleared_
 	`compaction_threshold_tokens|context_tokens|context_window_tokens|cost_usd|cycle|` +
 	`drift_tokens|estimated_cost_usd|forecast_replies|forecast_replies_high|forecast_replies_low|` +
 	`forecast_seconds|forecast_turns|info|last_activity_timestamp_seconds|` +
-	`queued_messages|state|transcript_compactions)"}`
+	`queued_messages|reachable|state|transcript_compactions)"}`
 
 // key names a session over all machines: several observers can run on one host,
 // and each gives names of its own.
@@ -107,7 +107,12 @@ func sessionsOf(figures []series) map[key]*session {
 		}
 		s := found[k]
 		if s == nil {
-			s = &session{Session: api.Session{Host: k.host, Label: k.session, Enabled: true}}
+			s = &session{Session: api.Session{
+				Host:      k.host,
+				Label:     k.session,
+				Enabled:   true,
+				Reachable: true, // older observers do not export it
+			}}
 			found[k] = s
 		}
 		s.learn(name, v, figure.Labels)
@@ -186,6 +191,8 @@ func (s *session) learn(name string, v float64, labels map[string]string) {
 		s.LastActive = new(time.UnixMilli(int64(v * 1000)))
 	case "queued_messages":
 		s.Queued = int(n)
+	case "reachable":
+		s.Reachable = v > 0
 	case "state":
 		s.State = label(labels, "state")
 	case "transcript_compactions":

@@ -73,7 +73,7 @@ func mark(at int64, kind, cause string, tokens int64) curve.Mark {
 func full() (*api.Session, *curve.History) {
 	s := &api.Session{}
 	err := json.Unmarshal([]byte(`{"id": "em", "name": "em", "project": "shop", "model": "claude-sonnet-4-5-20250929",
-"parent_session_id": "lead", "enabled": true, "level": "critical", "pressure_level": "high",
+"parent_session_id": "lead", "enabled": true, "reachable": true, "level": "critical", "pressure_level": "high",
 "compaction_threshold_source": "seen", "compaction_threshold_tokens": 167000, "tokens_used": 132000,
 "used_percentage": 66, "window_tokens": 200000, "window_source": "model", "compactions": {"auto": 2, "manual": 1},
 "forecast": {"replies": {"low": 12, "likely": 21.6, "high": 40}, "turns": {"low": 2, "likely": 3.4, "high": 6},

@@ -14,8 +14,8 @@ type row struct {
 	Spark spark
 }
 
-// warned reports whether the agent gets notices: not without hooks.
-func warned(s *api.Session) bool { return s.Enabled && (s.HooksSeen || s.NoticeHeard) }
+// warned reports whether the agent gets notices.
+func warned(s *api.Session) bool { return s.Enabled && s.Reachable }
 
 // noticed returns the threshold of a notice that the context has reached, 0 below the
 // first.

@@ -85,17 +85,16 @@ func TestUnreached(t *testing.T) {
 	t.Parallel()
 	p := newPage(t)
 	for change, want := range map[string]bool{
-		`{"client": "claude"}`:                   true,
-		`{"hook_at": "2026-03-02T12:00:00Z"}`:    false,
-		`{"pane": "%3"}`:                         false,
-		`{"client": "codex"}`:                    false,
-		`{"Host": "one"}`:                        false,
-		`{"enabled": false}`:                     false,
-		`{"state": "idle", "is_idle": true}`:     false,
-		`{"state": "busy", "hooks_seen": false}`: true,
+		`{}`:                                  true,
+		`{"hook_at": "2026-03-02T12:00:00Z"}`: true, // by a script
+		`{"client": "codex"}`:                 true,
+		`{"Host": "one"}`:                     true,
+		`{"reachable": true}`:                 false,
+		`{"enabled": false}`:                  false,
+		`{"state": "idle", "is_idle": true}`:  false,
 	} {
 		s, _ := full()
-		s.NoticeHeard = false
+		s.Reachable = false
 		if err := json.Unmarshal([]byte(change), s); err != nil {
 			t.Fatal(err)
 		}
@@ -106,7 +105,7 @@ func TestUnreached(t *testing.T) {
 }
 
 // TestNoticeText tests that a notice is called confirmed only after the agent has read it,
-// and is not mentioned if no hook can deliver one.
+// and is not mentioned if it cannot reach the agent.
 func TestNoticeText(t *testing.T) {
 	t.Parallel()
 	p := newPage(t)
@@ -115,17 +114,16 @@ func TestNoticeText(t *testing.T) {
 		`{"level": "early_warn"}`: "",
 		`{"enabled": false}`:      "",
 		`{"tokens_used": null}`:   "",
-		`watching only`:           "",
+		`{"reachable": false}`:    "",
 		`not heard`:               "notice at 65 % not confirmed",
 		`no window`:               "notice at 130k not confirmed",
 	} {
 		s, h := full()
-		s.HooksSeen = change != "watching only"
 		switch change {
 		case "no window":
 			s.NoticePercent = 0
 			fallthrough
-		case "not heard", "watching only":
+		case "not heard":
 			s.NoticeHeard = false
 		default:
 			if err := json.Unmarshal([]byte(change), s); err != nil {

@@ -11,11 +11,13 @@ import (
 // TestNoticesField checks that an agent at work that no notice can reach is marked.
 func TestNoticesField(t *testing.T) {
 	t.Parallel()
+	const none = "none, as no hook of its client was seen in this session; start it anew after sm install"
 	for more, want := range map[string]string{
-		`{}`:                                  "none, as no hook of this session was seen; start it anew after sm install",
-		`{"hook_at": "2026-05-01T12:00:00Z"}`: "",
-		`{"pane": "%3"}`:                      "",
-		`{"client": "codex"}`:                 "",
+		`{}`:                                  none,
+		`{"hook_at": "2026-05-01T12:00:00Z"}`: none, // by a script
+		`{"client": "codex"}`:                 none,
+		`{"Host": "one"}`:                     none,
+		`{"reachable": true}`:                 "",
 		`{"state": "idle"}`:                   "",
 		`{"enabled": false}`:                  "off",
 	} {
