@@ -63,7 +63,8 @@ func (e *Engine) send(a *AgentState, k Kind, at Instant, d Data) {
 
 // recipients returns who gets a notice: about its context the agent, about a compaction its
 // parent or else, if configured, the operator, about a storm both, and about missing data
-// the operator. Agents that cannot be reached get none.
+// the operator. An agent that cannot be reached gets none; a parent gets reports while any
+// agent can be reached, and they wait for its first hook.
 func (e *Engine) recipients(a *AgentState, k Kind) (to []Target) {
 	operator := Target{Role: Operator}
 	switch {
@@ -74,7 +75,7 @@ func (e *Engine) recipients(a *AgentState, k Kind) (to []Target) {
 			to = []Target{{Self, a.Agent}}
 		}
 		return to
-	case a.Parent != "" && a.Parent != a.Agent && e.reaches(a.Parent):
+	case a.Parent != "" && a.Parent != a.Agent && e.reaches(""):
 		to = []Target{{Parent, a.Parent}}
 	}
 	if k == KindStorm || to == nil && e.options.OperatorCompactions {
@@ -123,7 +124,7 @@ func (e *Engine) updateMuted(a *AgentState, t Instant) {
 	}
 }
 
-// reaches reports whether notices can reach an agent.
+// reaches reports whether notices can reach an agent, or any with "".
 func (e *Engine) reaches(agent string) bool { return e.Reaches == nil || e.Reaches(agent) }
 
 // SendUnsent does what Tick does for an agent that can be reached from now on.

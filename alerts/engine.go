@@ -42,7 +42,7 @@ type Engine struct {
 
 	learned map[Clients][]int64 // sizes before automatic compactions
 
-	// Reaches reports whether notices can reach an agent; nil: they reach all. One that cannot
+	// Reaches reports whether notices can reach an agent, or any with ""; nil: they reach all. One that cannot
 	// be sent is sent by a later Tick, if it still applies then.
 	Reaches func(agent string) bool
 	// Title names an agent for the operator; nil for its name or id.

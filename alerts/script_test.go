@@ -163,7 +163,7 @@ func scriptLine(t *testing.T, e *Engine, line string) string {
 		return "done"
 	case "reach": // the only agents that can be reached
 		ids := strings.Fields(args)
-		e.Reaches = func(agent string) bool { return slices.Contains(ids, agent) }
+		e.Reaches = func(agent string) bool { return slices.Contains(ids, agent) || agent == "" && len(ids) > 0 }
 		if sent := lines(e.SendUnsent("a")); sent != nil {
 			return strings.Join(sent, ", ")
 		}

@@ -218,7 +218,7 @@ func TestE2EAlerts(t *testing.T) {
 			r.o.WebhookToken = webhookSecret
 			r.o.Alerts = policy
 			r.start()
-			r.joins("boss", `,"pane":"%1"`)
+			r.joins("boss", "")
 			r.joins("em", `,"parent_session_id":"boss"`)
 			r.fire("em", uuid(1), "SessionStart", `,"source":"startup"`)
 			r.joins("small", "")

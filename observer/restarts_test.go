@@ -53,7 +53,7 @@ func life() []chapter {
 	const warned, critical, parent = "em/1/warning confirmed", "em/1/critical withdrawn", "em/2/compacted offered to boss"
 	return []chapter{
 		{"known", func(r *rig) {
-			r.joins("boss", `,"pane":"%1"`)
+			r.joins("boss", "")
 			r.joins("em", `,"parent_session_id":"boss"`)
 			r.fire("em", one, "SessionStart", `,"source":"startup"`)
 		}, nil},

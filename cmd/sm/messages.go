@@ -93,7 +93,7 @@ $ sm register web --name web --pane %3
 
 --name the name of the agent is <NAME>
 --pane the tmux pane is <%N>
---parent the agent that is notified of its compactions, if it can be reached, by <ID>
+--parent the agent that is notified of its compactions, by <ID>
 --provider the client is <P>: claude or codex
 --session the client's session is <UUID>
 `, flags{

@@ -45,7 +45,7 @@ $ sm run --name tests --parent web -- claude --model sonnet
 $ sm run --name api -- codex --no-daemon
 
 --name the name and id of the agent is <NAME>
---parent the agent that is notified of its compactions, if it can be reached, by <ID>; by default the calling agent
+--parent the agent that is notified of its compactions, by <ID>; by default the calling agent
 --provider the client is <P>: claude or codex; by default derived from the command
 `, flags{
 		"name":     &reg.Name,
