@@ -173,10 +173,10 @@ const (
 	lostName   = "/lost"
 )
 
-// notifyAgent queues a text about a handoff for its agent, once under each name, if it can
-// be reached.
+// notifyAgent queues a text about a handoff for its agent, once under each name. While
+// agents are only watched none is queued.
 func (c *core) notifyAgent(agent, name, text string, mode alerts.Mode) {
-	if !c.reachable(agent) {
+	if !c.reachable("") {
 		return
 	}
 	c.put(outbox.Message{
