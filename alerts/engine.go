@@ -203,13 +203,19 @@ func (e *Engine) Rename(from, to string) bool {
 		}
 	}
 	a := e.agents[from]
-	named := e.agents[to]
-	if a == nil || named != nil && (named.Data != 0 || named.Cycle > 1) {
+	if a == nil {
 		return false
 	}
-	if named != nil {
+	if named := e.agents[to]; named != nil {
+		named.Active = named.Active || a.Active
+		named.Turned = max(named.Turned, a.Turned)
+		if named.Data != 0 || named.Cycle > 1 {
+			return false
+		}
 		a.Parent = named.Parent
 		a.Name = named.Name
+		a.Active = named.Active
+		a.Turned = named.Turned
 	}
 	for k := range a.Said {
 		if key := &a.Said[k].Key; key.Agent == from {

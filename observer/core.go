@@ -68,10 +68,13 @@ type core struct {
 
 // reachable reports whether messages can reach an agent, or any with "".
 func (c *core) reachable(agent string) bool {
-	return c.app.o.Demo || c.fleet.Reachable(c.agentOf(agent), time.Now())
+	if agent != "" {
+		agent = c.agentOf(agent)
+	}
+	return c.app.o.Demo || c.fleet.Reachable(agent, time.Now())
 }
 
-// agentOf returns the agent with this id, name or session; the id itself if there is none.
+// agentOf returns the agent with this id, name, session or label; the id itself if there is none.
 func (c *core) agentOf(id string) string {
 	agent, err := c.fleet.Agent(id, true)
 	if err != nil {

@@ -80,7 +80,7 @@ func (c *core) say(s alerts.Say, now time.Time) {
 	}
 	c.put(outbox.Message{
 		Key:   s.Key,
-		To:    c.agentOf(s.To.Agent), // a parent may be named by its name or session
+		To:    c.agentOf(s.To.Agent), // a parent may be named by its name or label
 		Mode:  s.Mode,
 		Text:  s.Text,
 		Plain: s.Plain,

@@ -91,24 +91,6 @@ func TestWatchedRunHandsOver(t *testing.T) {
 	wantMail(r)
 }
 
-// TestNoticeAfterNaming: an agent that was registered by name gets the notice about the
-// session that its first hook names.
-func TestNoticeAfterNaming(t *testing.T) {
-	t.Parallel()
-	r := newWatched(t).start()
-	r.joins("em", `,"parent_session_id":"boss"`)
-	r.write(uuid(1), prompt(ago(time.Minute), "p1", "Go."), reply(ago(time.Minute), "m1", 140_000, 10))
-	r.until("the context is read", func() bool {
-		return strings.Contains(r.ask(http.MethodGet, "/sessions", "").Body, `"level":"critical"`)
-	})
-	if text := r.fire("em", uuid(1), "UserPromptSubmit", ""); !strings.Contains(text, "Context at 70%") {
-		t.Errorf("its first hook is answered with %q", text)
-	}
-	if x := r.session("em"); !x.Reachable || x.ParentID != "boss" {
-		t.Errorf("%+v", x)
-	}
-}
-
 // TestDemoWarns: the agents of a demo have no hooks, and get notices.
 func TestDemoWarns(t *testing.T) {
 	t.Parallel()

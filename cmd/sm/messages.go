@@ -23,6 +23,7 @@ Send a message to an agent
 Add a message to an agent's queue. It is delivered at the end of the agent's turn, an important one between two tool
 calls, an urgent one at once. With - the text is read from standard input. Exit code 0 means that the message is
 stored. It is delivered once; without a delivery within queue.ttl it expires. 'sm messages ID' shows this.
+It is refused while sm only watches, see 'sm doctor'.
 
 $ sm send web "Look at CI."
 $ git diff --stat | sm send --important web -

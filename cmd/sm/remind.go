@@ -21,7 +21,8 @@ Remind an agent at a time, or after a time without activity
 
 With --in the agent gets the text once. With --soft and --hard it gets the text when the reminder has not been reset
 for that time: by a new cycle, any sm command of the agent, or 'sm reminders reset ID'. Times are like 10m, or
-seconds. Reminders pause while the agent compacts.
+seconds. Reminders pause while the agent compacts. They are refused while sm only watches,
+see 'sm doctor'.
 
 $ sm remind web --in 10m "Look at CI."
 $ sm remind web --soft 5m --hard 15m "Say how far you are."

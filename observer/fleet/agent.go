@@ -94,8 +94,10 @@ func (f *Fleet) hasWritten(a *agent) bool {
 	)
 }
 
-// merge drops an agent that has turned out to be another.
+// merge drops an agent that has turned out to be another. One that was only registered takes
+// over what is known of the session.
 func (f *Fleet) merge(from, to *agent) {
+	before := to.seen()
 	if p := from.Process; f.running[p] == from.ID {
 		f.running[p] = to.ID
 	}
@@ -105,6 +107,26 @@ func (f *Fleet) merge(from, to *agent) {
 	if to.PID == 0 && to.Pane == "" {
 		to.Place = from.Place
 		f.runs(to, from.Process)
+	}
+	if to.Session == "" && to.Since == 0 {
+		to.Present = from.Present
+		to.Window = from.Window
+		to.AutoCompact = from.AutoCompact
+		to.Opening = from.Opening
+		to.Limits = from.Limits
+		to.Client = cmp.Or(to.Client, from.Client)
+		to.CWD = cmp.Or(to.CWD, from.CWD)
+		to.Begun = max(to.Begun, from.Begun)
+		to.Spoke = max(to.Spoke, from.Spoke)
+		to.Asked = max(to.Asked, from.Asked)
+		to.recent = from.recent
+	}
+	to.Name = cmp.Or(to.Name, from.Name)
+	if from.Parent != to.ID {
+		to.Parent = cmp.Or(to.Parent, from.Parent)
+	}
+	if seen := to.seen(); seen != before {
+		f.emit(seen)
 	}
 	delete(f.agents, from.ID)
 	f.changed.agent(from.ID)
@@ -118,6 +140,10 @@ func (f *Fleet) merge(from, to *agent) {
 // rename gives an agent another id, also where others name it.
 func (f *Fleet) rename(from, to string) {
 	f.out.Renamed = append(f.out.Renamed, Renamed{from, to})
+	if f.active[from] {
+		delete(f.active, from)
+		f.active[to] = true
+	}
 	for _, id := range slices.Sorted(maps.Keys(f.agents)) {
 		a := f.agents[id]
 		if a.Parent == from && id != to {

@@ -63,7 +63,7 @@ func (f *Fleet) take(a *agent, key string, at transcript.Instant, cause alerts.C
 	}
 	rec.Agent = a.ID
 	f.changed.record(key)
-	if late {
+	if late || a.Session == key {
 		return
 	}
 	before := f.lastSign(a)
@@ -97,7 +97,7 @@ func (f *Fleet) continues(s *session, key string, at transcript.Instant) {
 	}
 	a := f.agent(id)
 	if other := f.currentAgent(f.sessions[key]); other != nil && other != a {
-		if other.Registered || other.ID != key { // it has a name of its own
+		if other.ID != key { // it has a name of its own
 			return
 		}
 		f.runs(a, other.Process)
@@ -134,7 +134,8 @@ func (f *Fleet) leave(a *agent, rec *SessionRecord) {
 	case rec.Agent == a.ID:
 	case other == nil && rec.Agent == key:
 		f.rename(key, a.ID)
-	case other != nil && other.Session == key && !other.Registered && f.same(a, other):
+	case other != nil && other.Session == key && (!other.Registered || other.ID == key) &&
+		f.same(a, other):
 		// It was an agent of its own only because no more was known of it.
 		f.merge(other, a)
 	case other != nil && other.Session == key:

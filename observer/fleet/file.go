@@ -149,7 +149,8 @@ func (f *Fleet) Cursors() (cursors []transcript.Cursor) {
 	return cursors
 }
 
-// giveRecord gives the session of a file its record, once. A subagent's file gives none.
+// giveRecord gives the session of a file its record, and an agent that was registered by
+// its id before this session. A subagent's file gives none.
 func (f *Fleet) giveRecord(x *file) {
 	if x.sub {
 		return

@@ -237,8 +237,8 @@ func (f *Fleet) fit(r *row, id string) int {
 		return fitsName
 	case session == id:
 		return fitsSession
-	case label == id:
-		return fitsLabel
+	case label == id || agent != "" && r.s != nil && r.s.record.Label == id:
+		return fitsLabel // also that of its session before it had a name
 	case len(id) >= prefixLength &&
 		(strings.HasPrefix(agent, id) || strings.HasPrefix(session, id)):
 		return fitsBeginning

@@ -248,9 +248,6 @@ func (f *Fleet) Register(r Registration, now transcript.Instant) (n Update, err 
 			return n, fmt.Errorf("%s %q: %s", field.name, field.value, field.why)
 		}
 	}
-	if parent, err := f.Agent(r.Parent, true); err == nil { // it may have been named by its label
-		r.Parent = parent
-	}
 	a := f.agent(r.ID)
 	a.Registered = true
 	f.changed.agent(a.ID)
