@@ -40,7 +40,7 @@ func (e *Engine) send(a *AgentState, k Kind, at Instant, d Data) {
 	text, plain := e.text(k, d)
 	modes := [Kinds]Mode{KindCritical: Urgent, KindStorm: Important}
 	for _, t := range to {
-		if k == KindStorm && t.Role == Operator {
+		if t.Role == Operator && (k == KindStorm || len(to) > 1) {
 			key.Ref = operatorCopy
 		}
 		say := Say{
@@ -64,7 +64,7 @@ func (e *Engine) send(a *AgentState, k Kind, at Instant, d Data) {
 // recipients returns who gets a notice: about its context the agent, about a compaction its
 // parent or else, if configured, the operator, about a storm both, and about missing data
 // the operator. An agent that cannot be reached gets none; a parent gets reports while any
-// agent can be reached, and they wait for its first hook.
+// agent can be reached. Until the parent itself can be, the operator gets them, too.
 func (e *Engine) recipients(a *AgentState, k Kind) (to []Target) {
 	operator := Target{Role: Operator}
 	switch {
@@ -78,7 +78,7 @@ func (e *Engine) recipients(a *AgentState, k Kind) (to []Target) {
 	case a.Parent != "" && a.Parent != a.Agent && e.reaches(""):
 		to = []Target{{Parent, a.Parent}}
 	}
-	if k == KindStorm || to == nil && e.options.OperatorCompactions {
+	if k == KindStorm || e.options.OperatorCompactions && (to == nil || !e.reaches(a.Parent)) {
 		to = append(to, operator)
 	}
 	return to

@@ -222,6 +222,9 @@ func (c *core) waitsFor(m *outbox.Message) string {
 	if _, _, open := c.fleet.Thread(m.To, time.Now()); open && c.app.o.Enqueuer != nil {
 		return ""
 	}
+	if m.State == outbox.Waiting && !c.reachable(m.To) {
+		return api.WaitsForHooks
+	}
 	if m.State != outbox.Waiting || c.sessionOf(m.To) == "" || c.hooksWork(m.To) ||
 		c.app.o.Terminal != nil && m.Typeable(c.settings.TypeTexts) {
 		return ""

@@ -19,6 +19,7 @@ import (
 	"sm/dashboards/page"
 	"sm/dashboards/screen"
 	"sm/dashboards/top"
+	"sm/dashboards/urgency"
 	"sm/handoff/files"
 	"sm/observer/api"
 )
@@ -192,8 +193,8 @@ func (st *statusRun) write(to *view.Printer, all api.Sessions) error {
 	if all.Demo {
 		fmt.Fprintln(to, demoNotice)
 	}
-	if all.NotWarned {
-		fmt.Fprintln(to, api.NotWarnedNotice)
+	if line := urgency.Notices(&all); line != "" {
+		fmt.Fprintln(to, line)
 	}
 	if spent := top.Spent(&all, time.Now(), to.Columns, to.Colour); spent != "" {
 		fmt.Fprintln(to, spent)

@@ -64,6 +64,9 @@ func dataOf(s *api.Session) Data {
 		d.Host,
 		tame(s.Client),
 	}, " "))
+	if urgency.Unreached(s) {
+		d.Find += " no notices"
+	}
 	if s.PressureLevel != "" {
 		d.Ratio = int(min(value(s.Pressure), 1000) * 1000)
 	}

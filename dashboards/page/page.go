@@ -159,6 +159,7 @@ func functions(zone *time.Location) template.FuncMap {
 		"thousands":  thousands,
 		"tokens":     tokens,
 		"doing":      Doing,
+		"unreached":  urgency.Unreached,
 		"words":      words,
 		"work":       Work,
 	}
@@ -199,6 +200,9 @@ func headOf(l *wire.List) head {
 		d.Counts[stateOf(s)]++
 		if urgency.Of(s) == urgency.Works {
 			d.Counts[cmp.Or(s.PressureLevel, "unknown")]++
+		}
+		if urgency.Unreached(s) {
+			d.Counts["unreached"]++
 		}
 		if s.Client != "" {
 			d.Clients[s.Client]++

@@ -18,6 +18,7 @@ func agent(name, state, pressure string, ratio, left float64) *api.Session {
 		Name:          name,
 		State:         state,
 		Enabled:       true,
+		Reachable:     true,
 		PressureLevel: pressure,
 	}
 	if pressure != "" {
@@ -64,15 +65,18 @@ func TestOrder(t *testing.T) {
 	}
 }
 
-// TestFind tests that the filter finds an agent by the state that its row shows.
+// TestFind tests that the filter finds an agent by what its row shows of its state.
 func TestFind(t *testing.T) {
 	t.Parallel()
 	compacts := agent("b", "busy", "", 0, -1)
 	compacts.IsCompacting = true
+	unreached := agent("d", "busy", "", 0, -1)
+	unreached.Reachable = false
 	for want, s := range map[string]*api.Session{
 		"at work":    agent("a", "busy", "", 0, -1),
 		"compacting": compacts,
 		"waiting":    agent("c", "waiting", "", 0, -1),
+		"no notices": unreached,
 	} {
 		if find := dataOf(s).Find; !strings.Contains(find, want) || strings.Contains(find, "busy") {
 			t.Errorf("%q does not have %q alone", find, want)

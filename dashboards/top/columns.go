@@ -33,6 +33,7 @@ type place struct {
 	Width    int    // cells
 	Typed    string // what selects it in a command, where its name does not
 	Selected bool
+	Mixed    bool // other agents get notices
 }
 
 // columnLines has the columns from left to right: title, min, max, side, and the
@@ -76,7 +77,8 @@ const cellText = `
 	{{- with .Queued}}{{$words = print "q" .}}{{$letters = $words}}{{end}}
 	{{- with .Handoff}}{{$words = print $words " handoff " .}}{{$letters = print $letters "H"}}{{end}}
 	{{- with .Brake}}{{$words = print $words " " .}}{{$letters = print $letters "B"}}{{end}}
-	{{- if not .Enabled}}{{$words = print $words " off"}}{{$letters = print $letters "-"}}{{end}}
+	{{- if not .Enabled}}{{$words = print $words " off"}}{{$letters = print $letters "-"}}
+	{{- else if and .Mixed (unreached .Session)}}{{$words = print $words " no notices"}}{{$letters = print $letters "-"}}{{end}}
 	{{- fitting .Width (text $words) $letters}}
 {{- end}}`
 
@@ -91,6 +93,7 @@ type list struct {
 	ids      map[string]string // by agent: what to type for it, where its name is not enough
 	columns  []column
 	gap      int // cells between columns
+	mixed    bool
 	cells    *template.Template
 }
 
@@ -101,7 +104,12 @@ const maxMeasured = 100
 // newList returns a list without the columns that have nothing to show, or are
 // omitted.
 func newList(sessions []api.Session, now time.Time, omit ...string) *list {
-	l := &list{ids: idsOf(sessions), gap: 1, cells: templates(cellText, now)}
+	l := &list{
+		ids:   idsOf(sessions),
+		gap:   1,
+		cells: templates(cellText, now),
+		mixed: slices.ContainsFunc(sessions, func(s api.Session) bool { return s.Reachable }),
+	}
 	for line := range strings.SplitSeq(columnLines, "\n") {
 		var c column
 		head, cell, _ := strings.Cut(line, " {{")
@@ -129,7 +137,13 @@ func newList(sessions []api.Session, now time.Time, omit ...string) *list {
 
 // cell returns a cell of at most width cells.
 func (l *list) cell(title string, s *api.Session, width int) string {
-	at := place{s, width, l.ids[s.ID], s.ID == l.selected}
+	at := place{
+		Session:  s,
+		Width:    width,
+		Typed:    l.ids[s.ID],
+		Selected: s.ID == l.selected,
+		Mixed:    l.mixed,
+	}
 	text := screen.FitStart(execute(l.cells, title, at), width)
 	if urgency.Resting(s) && (title != "NAME" || !at.Selected) {
 		text = dim(ansi.Strip(text))

@@ -2,9 +2,11 @@ package top
 
 import (
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
+	"sm/dashboards/urgency"
 	"sm/observer/api"
 )
 
@@ -13,13 +15,12 @@ func TestNoticesField(t *testing.T) {
 	t.Parallel()
 	const none = "none, as no hook of its client was seen in this session; start it anew after sm install"
 	for more, want := range map[string]string{
-		`{}`:                                  none,
-		`{"hook_at": "2026-05-01T12:00:00Z"}`: none, // by a script
-		`{"client": "codex"}`:                 none,
-		`{"Host": "one"}`:                     none,
-		`{"reachable": true}`:                 "",
-		`{"state": "idle"}`:                   "",
-		`{"enabled": false}`:                  "off",
+		`{}`: "",
+		`{"reachable": false, "hook_at": "2026-05-01T12:00:00Z"}`: none, // by a script
+		`{"reachable": false, "client": "codex"}`:                 none,
+		`{"reachable": false, "Host": "one"}`:                     none,
+		`{"reachable": false, "state": "idle"}`:                   "",
+		`{"reachable": false, "enabled": false}`:                  "off",
 	} {
 		got := ""
 		for _, f := range Fields(topSession("web", 1000, more), topNow) {
@@ -29,6 +30,41 @@ func TestNoticesField(t *testing.T) {
 		}
 		if got != want {
 			t.Errorf("%s: got %q, want %q", more, got, want)
+		}
+	}
+}
+
+// TestMixedFleet checks that a list marks the agents at work that no notice can reach, and
+// counts them, where others get notices; while only watching there is one line for all.
+func TestMixedFleet(t *testing.T) {
+	t.Parallel()
+	unreached := topSession("api", 1000, `{"reachable": false}`)
+	for _, c := range []struct {
+		all    api.Sessions
+		line   string
+		marked bool
+	}{
+		{api.Sessions{Sessions: []api.Session{topSession("web", 1000, `{}`)}}, "", false},
+		{
+			api.Sessions{Sessions: []api.Session{topSession("web", 1000, `{}`), unreached}},
+			"No notices reach 1 of the agents at work: start them anew.",
+			true,
+		},
+		{
+			api.Sessions{Sessions: []api.Session{unreached}, NotWarned: true},
+			api.NotWarnedNotice,
+			false,
+		},
+	} {
+		if got := urgency.Notices(&c.all); got != c.line {
+			t.Errorf("got %q, want %q", got, c.line)
+		}
+		var list strings.Builder
+		if err := (Table{Width: 200}).Write(&list, c.all.Sessions, topNow); err != nil {
+			t.Fatal(err)
+		}
+		if strings.Contains(list.String(), "no notices") != c.marked {
+			t.Errorf("got %s", list.String())
 		}
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"unicode/utf8"
 
 	"sm/dashboards/screen"
+	"sm/dashboards/urgency"
 	"sm/observer/api"
 )
 
@@ -118,6 +119,9 @@ func fits(s *api.Session, filter string) bool {
 	texts := []string{
 		s.Host, s.Title, s.Label, s.Name, s.ID, s.SessionID, s.Project,
 		s.Model, s.Client, s.State, stateText(s, math.MaxInt), s.PressureLevel,
+	}
+	if urgency.Unreached(s) {
+		texts = append(texts, "no notices")
 	}
 	all := strings.Join(texts, "\n") // which no filter has
 	return strings.Contains(strings.ToLower(all), strings.ToLower(filter))

@@ -35,6 +35,7 @@ func templates(text string, now time.Time) *template.Template {
 		"text":        screen.Text,
 		"tokens":      screen.Tokens,
 		"trend":       trend,
+		"unreached":   urgency.Unreached,
 		"value":       reflect.Indirect,
 		"work":        page.Work,
 		"wrap":        screen.Wrap,

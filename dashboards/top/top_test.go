@@ -37,7 +37,7 @@ func topSession(name string, tokens int64, more string) api.Session {
 	}
 	for _, text := range []string{`{"session_id": "11111111-1111-4111-8111-111111111111", "project": "web",
 		"model": "claude-sonnet-4-5", "window_tokens": 200000, "window_source": "model", "level": "ok", "cycle": 1,
-		"is_active": true, "state": "busy", "enabled": true, "context_source": "transcript"}`, more} {
+		"is_active": true, "state": "busy", "enabled": true, "reachable": true, "context_source": "transcript"}`, more} {
 		if err := json.Unmarshal([]byte(text), &s); err != nil {
 			panic(err)
 		}

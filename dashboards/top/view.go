@@ -143,7 +143,7 @@ const listText = `{{define "summary"}}0 {{bold "sm top"}}{{if .All.Demo}} {{reve
 
 {{define "alarms"}}{{if not .Gone.IsZero}}{{alarm (or .Central "observer") " gone since " (.Gone.Local.Format "15:04:05") "; these figures are from before"}}{{dim " (" (text .Why) ")"}}
 {{end}}{{with .All.Down}}{{alarm "no answer from the observers of: " (text (join . ", "))}}
-{{end}}{{if .All.NotWarned}}{{.NotWarned}}
+{{end}}{{with .Notices}}{{.}}
 {{end}}{{if .All.CatchingUp}}{{yellow "catching up: the observer is still reading what existed when it started"}}
 {{end}}{{end}}
 
@@ -180,17 +180,17 @@ type summary struct {
 	Queued      int
 	Server      string
 	Shown       string
-	NotWarned   string
+	Notices     string
 }
 
 // text returns the text of one of these templates.
 func (t *model) text(name, shown string) string {
 	sum := summary{
-		model:     t,
-		Levels:    map[string]int{},
-		Listed:    len(t.rows),
-		Shown:     shown,
-		NotWarned: api.NotWarnedNotice,
+		model:   t,
+		Levels:  map[string]int{},
+		Listed:  len(t.rows),
+		Shown:   shown,
+		Notices: urgency.Notices(&t.All),
 	}
 	for i := range t.All.Sessions {
 		s := &t.All.Sessions[i]
@@ -250,7 +250,7 @@ REPLIES: until a compaction comes, about
 CMP: compactions of the agent
 CYCLE: from one compaction, clear, handoff to another
 FLAGS: q2: two messages wait; H: handoff under way;
-: B: another would be refused; -: notices are off
+: B: another would be refused; -: no notices
 SEEN: how long ago it did anything
 COST: as its client reports it
 ≈ est.: by the prices of the configuration,

@@ -38,6 +38,26 @@ func Of(s *api.Session) Need {
 	return Works
 }
 
+// Unreached reports whether a session is at work and no notice can reach its agent.
+func Unreached(s *api.Session) bool { return Of(s) == Works && s.Enabled && !s.Reachable }
+
+// Notices returns a line about agents that get no notices, "" for none.
+func Notices(all *api.Sessions) string {
+	n := 0
+	for i := range all.Sessions {
+		if Unreached(&all.Sessions[i]) {
+			n++
+		}
+	}
+	switch {
+	case all.NotWarned:
+		return api.NotWarnedNotice
+	case n == 0:
+		return ""
+	}
+	return fmt.Sprintf("No notices reach %d of the agents at work: start them anew.", n)
+}
+
 // Resting reports whether a session is idle or quiet.
 func Resting(s *api.Session) bool { return Of(s) >= Idles }
 
