@@ -50,7 +50,7 @@ func (c *core) postMessage(agent string, r *http.Request) (any, error) {
 // readText reads a request to send a text to an agent. It is refused while no agent can be
 // reached.
 func (c *core) readText(r *http.Request, in any, hint string) error {
-	if !c.reachable("") {
+	if c.caughtUp && !c.reachable("") {
 		return refuse(http.StatusConflict, api.NoneReachable)
 	}
 	return readJSON(r, in, hint)

@@ -83,7 +83,7 @@ func TestRegistryDenied(t *testing.T) {
 	}
 	unprivileged(t)
 	r := newRig(t)
-	entries := make(chan []transcript.Client)
+	entries := make(chan []transcript.Client, 1)
 	r.o.Rescan = 24 * time.Hour
 	r.o.Clients = entries
 	dir := filepath.Join(filepath.Dir(r.root), "sessions")

@@ -162,8 +162,8 @@ type follower struct {
 // Run finds and follows until ctx ends, and returns after all its goroutines have
 // ended. from are the cursors of an earlier run: what they cover is not reported
 // again, unless the file has changed before them. When all that existed at the start
-// has been reported, it sends a Change with CaughtUp. Run never closes out, and waits
-// for its receiver.
+// has been reported, and the clients that ran then, it sends a Change with CaughtUp.
+// Run never closes out, and waits for its receivers.
 func Run(
 	ctx context.Context,
 	o Options,
@@ -227,7 +227,7 @@ func (f *follower) loop(ctx context.Context) {
 	tick := time.NewTicker(f.Check)
 	defer tick.Stop()
 	for {
-		if !f.caught && f.pending == 0 {
+		if !f.caught && f.pending == 0 && !f.clients.news {
 			f.caught = true
 			f.publish()
 			f.reader.send(ctx, transcript.Change{CaughtUp: true})

@@ -22,7 +22,7 @@ func TestFormats(t *testing.T) {
 		other := codex.Format(func(string) (transcript.Holder, bool) {
 			return transcript.Holder{}, held.Load()
 		})
-		clients := make(chan []transcript.Client)
+		clients := make(chan []transcript.Client, 1)
 		r.o.Clients = clients
 		r.o.Roots = append(r.o.Roots, Root{filepath.Join(home, "sessions"), other})
 
@@ -39,6 +39,9 @@ func TestFormats(t *testing.T) {
 		r.must(os.MkdirAll(filepath.Dir(lock), 0o700))
 		r.must(os.WriteFile(lock, nil, 0o600))
 		r.start()
+		if len(clients) == 0 {
+			t.Error("caught up before the clients were sent")
+		}
 		r.hold("found", map[string]int64{own: 1, plain: 1, packed: 2})
 		r.append(plain, reply(4, 400))
 		r.write(packed, pack(t, reply(2, 200)+reply(3, 300)+reply(5, 500)), os.O_TRUNC)
