@@ -209,6 +209,7 @@ func (e *Engine) Rename(from, to string) bool {
 	if named := e.agents[to]; named != nil {
 		named.Active = named.Active || a.Active
 		named.Turned = max(named.Turned, a.Turned)
+		e.changed[to] = true
 		if named.Data != 0 || named.Cycle > 1 {
 			return false
 		}

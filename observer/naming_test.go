@@ -39,6 +39,7 @@ func TestNamingKeeps(t *testing.T) {
 		`{"session_id":%q,"hook_event_name":"StatusLine","cost":{"total_cost_usd":1.25},`+
 			`"context_window":{"context_window_size":1000000},"sm":{}}`, uuid(1)))
 	r.fire("", uuid(1), "Notification", `,"notification_type":"permission_prompt","message":"Bash"`)
+	r.joins("em", fmt.Sprintf(`,"claude_session_id":%q`, uuid(2))) // an earlier session
 	r.joins("em", fmt.Sprintf(`,"claude_session_id":%q`, uuid(1)))
 	x := r.session("em")
 	if x.WindowTokens != 1_000_000 || x.CostUSD == nil || x.State != "waiting" {

@@ -203,7 +203,7 @@ func (st *statusRun) write(to *view.Printer, all api.Sessions) error {
 	list := slices.DeleteFunc(all.Sessions, left)
 	shown := st.first(list)
 	if len(shown) > 0 {
-		table := top.Table{Width: to.Columns, Colour: to.Colour}
+		table := top.Table{Width: to.Columns, Colour: to.Colour, Mixed: !all.NotWarned}
 		if err := table.Write(to, shown, time.Now()); err != nil {
 			return err
 		}

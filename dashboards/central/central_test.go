@@ -192,6 +192,22 @@ agent_session_active{host=LONG,session=LONG} 1
 	}
 }
 
+// TestWatchingOnly tests that a fleet in which no agent can be reached is only watched.
+func TestWatchingOnly(t *testing.T) {
+	t.Parallel()
+	const active = "agent_session_active{host=one,session=web} 1\n"
+	for figures, want := range map[string]bool{
+		active + "agent_session_reachable{host=one,session=web} 0": true,
+		active: false, // of an older observer
+		"":     false,
+	} {
+		got, err := serve(t, &answers{figures: figures}).Sessions(t.Context())
+		if err != nil || got.NotWarned != want {
+			t.Errorf("%q: got %t, want %t, %v", figures, got.NotWarned, want, err)
+		}
+	}
+}
+
 // TestImplausible tests that a value that no session can have is unknown, and overflows no
 // number.
 func TestImplausible(t *testing.T) {

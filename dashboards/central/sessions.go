@@ -82,6 +82,11 @@ func fleetOf(figures, targets []series, trends map[key][]model.SamplePair) Fleet
 		all.Sessions.Sessions,
 		func(a, b api.Session) int { return strings.Compare(a.ID, b.ID) },
 	)
+	reached := slices.ContainsFunc(
+		all.Sessions.Sessions,
+		func(s api.Session) bool { return s.Reachable },
+	)
+	all.NotWarned = len(all.Sessions.Sessions) > 0 && !reached
 	all.Hosts = len(instances)
 	for _, up := range targets {
 		if k := keyOf(up.Labels); up.Sample.Value == 0 && !slices.Contains(all.Down, k.host) {

@@ -103,12 +103,12 @@ const maxMeasured = 100
 
 // newList returns a list without the columns that have nothing to show, or are
 // omitted.
-func newList(sessions []api.Session, now time.Time, omit ...string) *list {
+func newList(sessions []api.Session, mixed bool, now time.Time, omit ...string) *list {
 	l := &list{
 		ids:   idsOf(sessions),
 		gap:   1,
 		cells: templates(cellText, now),
-		mixed: slices.ContainsFunc(sessions, func(s api.Session) bool { return s.Reachable }),
+		mixed: mixed,
 	}
 	for line := range strings.SplitSeq(columnLines, "\n") {
 		var c column

@@ -47,7 +47,7 @@ func TestMixedFleet(t *testing.T) {
 		{api.Sessions{Sessions: []api.Session{topSession("web", 1000, `{}`)}}, "", false},
 		{
 			api.Sessions{Sessions: []api.Session{topSession("web", 1000, `{}`), unreached}},
-			"No notices reach 1 of the agents at work: start them anew.",
+			"No notices reach 1 of the agents at work: start them anew after sm install.",
 			true,
 		},
 		{
@@ -60,7 +60,7 @@ func TestMixedFleet(t *testing.T) {
 			t.Errorf("got %q, want %q", got, c.line)
 		}
 		var list strings.Builder
-		if err := (Table{Width: 200}).Write(&list, c.all.Sessions, topNow); err != nil {
+		if err := (Table{Width: 200, Mixed: !c.all.NotWarned}).Write(&list, c.all.Sessions, topNow); err != nil {
 			t.Fatal(err)
 		}
 		if strings.Contains(list.String(), "no notices") != c.marked {

@@ -46,7 +46,7 @@ func TestForecastTexts(t *testing.T) {
 		19: "≈ 40, 25–70; 12 min",
 	} {
 		s := &api.Session{Forecast: parsed(all)}
-		if got := newList(nil, topNow).cell("REPLIES", s, width); got != want {
+		if got := newList(nil, false, topNow).cell("REPLIES", s, width); got != want {
 			t.Errorf("in %d cells %q, want %q", width, got, want)
 		}
 	}
@@ -73,7 +73,7 @@ func TestRepliesAreShownAsTheyAreSorted(t *testing.T) {
 			State:    "busy",
 			Forecast: &api.Forecast{Replies: &api.Range{Likely: c.likely}},
 		}
-		got := newList(nil, topNow).cell("REPLIES", s, 7)
+		got := newList(nil, false, topNow).cell("REPLIES", s, 7)
 		if got != c.want || urgency.Left(s) != c.left {
 			t.Errorf(
 				"%v: shows %q and sorts by %v, want %q and %v",

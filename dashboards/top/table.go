@@ -13,6 +13,7 @@ type Table struct {
 	Width  int // in cells
 	Colour bool
 	Past   bool // no observer runs: what sessions do now is left out
+	Mixed  bool // some agents get notices; the others are marked
 }
 
 // Write prints sessions in their order, without those that their agent has left.
@@ -21,7 +22,7 @@ func (t Table) Write(w io.Writer, sessions []api.Session, now time.Time) error {
 	if t.Past {
 		omit = []string{"TREND", "PRESSURE", "STATE", "FLAGS", "REPLIES", "CYCLE"}
 	}
-	l := newList(sessions, now, omit...)
+	l := newList(sessions, t.Mixed, now, omit...)
 	l.fit(t.Width, "ID ")
 
 	lines := []string{l.line(nil)}

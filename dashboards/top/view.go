@@ -72,7 +72,7 @@ func padded(lines []string, n int) []string {
 
 // list returns the header, the sessions and the footer.
 func (t *model) list() []string {
-	rows := newList(t.rows, t.now, "USED")
+	rows := newList(t.rows, !t.All.NotWarned, t.now, "USED")
 	rows.selected = t.selected
 	if t.Width >= 120 {
 		rows.gap = 2

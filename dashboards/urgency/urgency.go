@@ -55,7 +55,7 @@ func Notices(all *api.Sessions) string {
 	case n == 0:
 		return ""
 	}
-	return fmt.Sprintf("No notices reach %d of the agents at work: start them anew.", n)
+	return fmt.Sprintf("No notices reach %d of the agents at work: start them anew after sm install.", n)
 }
 
 // Resting reports whether a session is idle or quiet.

@@ -94,8 +94,7 @@ func (f *Fleet) hasWritten(a *agent) bool {
 	)
 }
 
-// merge drops an agent that has turned out to be another. One that was only registered takes
-// over what is known of the session.
+// merge drops an agent that has turned out to be another.
 func (f *Fleet) merge(from, to *agent) {
 	before := to.seen()
 	if p := from.Process; f.running[p] == from.ID {
@@ -107,19 +106,6 @@ func (f *Fleet) merge(from, to *agent) {
 	if to.PID == 0 && to.Pane == "" {
 		to.Place = from.Place
 		f.runs(to, from.Process)
-	}
-	if to.Session == "" && to.Since == 0 {
-		to.Present = from.Present
-		to.Window = from.Window
-		to.AutoCompact = from.AutoCompact
-		to.Opening = from.Opening
-		to.Limits = from.Limits
-		to.Client = cmp.Or(to.Client, from.Client)
-		to.CWD = cmp.Or(to.CWD, from.CWD)
-		to.Begun = max(to.Begun, from.Begun)
-		to.Spoke = max(to.Spoke, from.Spoke)
-		to.Asked = max(to.Asked, from.Asked)
-		to.recent = from.recent
 	}
 	to.Name = cmp.Or(to.Name, from.Name)
 	if from.Parent != to.ID {
@@ -135,6 +121,21 @@ func (f *Fleet) merge(from, to *agent) {
 		f.changed.record(rec.SessionID)
 	}
 	f.rename(from.ID, to.ID)
+}
+
+// inherit copies what is known of the session of an agent that was merged into a.
+func (a *agent) inherit(from *agent) {
+	a.Present = from.Present
+	a.Window = from.Window
+	a.AutoCompact = from.AutoCompact
+	a.Opening = from.Opening
+	a.Limits = from.Limits
+	a.Client = cmp.Or(a.Client, from.Client)
+	a.CWD = cmp.Or(a.CWD, from.CWD)
+	a.Begun = max(a.Begun, from.Begun)
+	a.Spoke = max(a.Spoke, from.Spoke)
+	a.Asked = max(a.Asked, from.Asked)
+	a.recent = from.recent
 }
 
 // rename gives an agent another id, also where others name it.

@@ -50,6 +50,7 @@ func (f *Fleet) take(a *agent, key string, at transcript.Instant, cause alerts.C
 	}
 	rec := f.recordOf(key)
 	late := at < a.Since
+	var other *agent // that has had the session
 	switch {
 	case rec == nil: // a new session
 		rec = f.record(key, key)
@@ -59,18 +60,23 @@ func (f *Fleet) take(a *agent, key string, at transcript.Instant, cause alerts.C
 	case rec.Agent == a.ID && a.Session != "" && a.Resumed != key:
 		return // a session that it has left
 	default:
+		other = f.agents[rec.Agent]
 		f.leave(a, rec)
 	}
 	rec.Agent = a.ID
 	f.changed.record(key)
-	if late || a.Session == key {
+	if late {
 		return
 	}
 	before := f.lastSign(a)
 	first := a.Session == "" && a.Since == 0
 	f.continueIn(a, f.sessions[key])
-	a.Present = Present{Session: key, Since: at}
+	a.Present = Present{Session: key}
 	a.recent = nil
+	if other != nil && f.agents[other.ID] == nil {
+		a.inherit(other)
+	}
+	a.Since = at
 	f.changed.agent(a.ID)
 	if first {
 		return

@@ -248,6 +248,9 @@ func (f *Fleet) Register(r Registration, now transcript.Instant) (n Update, err 
 			return n, fmt.Errorf("%s %q: %s", field.name, field.value, field.why)
 		}
 	}
+	if parent, err := f.Agent(r.Parent, true); err == nil { // its label is another once it has a name
+		r.Parent = parent
+	}
 	a := f.agent(r.ID)
 	a.Registered = true
 	f.changed.agent(a.ID)
