@@ -42,8 +42,9 @@ type Engine struct {
 
 	learned map[Clients][]int64 // sizes before automatic compactions
 
-	// Reaches reports whether notices can reach an agent, or any with ""; nil: they reach all. One that cannot
-	// be sent is sent by a later Tick, if it still applies then.
+	// Reaches reports whether notices can reach an agent, or any with ""; nil: they reach
+	// all. A notice that cannot be sent is sent by a later Tick, or by SendUnsent, if it
+	// still applies then.
 	Reaches func(agent string) bool
 	// Title names an agent for the operator; nil for its name or id.
 	Title func(agent string) string

@@ -20,7 +20,7 @@ var (
 )
 
 // Take calls put with each rotation that has changed since the last Take, and record
-// with each agent's record; nil stands for what was forgotten. It reports whether there
+// with each agent's record; nil for one that was forgotten. It reports whether there
 // are any, or whether the counters have changed.
 func (m *Machine) Take(
 	put func(id string, r *Rotation),

@@ -260,8 +260,8 @@ type Sessions struct {
 	Today      Today      `json:"today"`
 	// Others counts those left out where recent ones alone were asked for.
 	Others int `json:"others,omitempty"`
-	// Hosts counts the machines, and Down names those whose observers do not answer, in
-	// a view of several. An observer has only its own.
+	// Hosts counts the machines of a view of several, and Down names the machines without
+	// an answer from their observer. An observer sets neither.
 	Hosts int      `json:"-"`
 	Down  []string `json:"-"`
 	// Demo means that all agents are simulated: the observer runs with --demo.

@@ -35,8 +35,8 @@ func (f *Fleet) currentAgent(s *session) *agent {
 	return nil
 }
 
-// agentIn returns the agent whose present session this is. For a session of which no more
-// is known, or that its agent has left, it is one that is this session alone, and not kept.
+// agentIn returns the agent that is in a session. Without one, and for a session that its
+// agent has left, it returns an agent with the session's id that is not stored.
 func (f *Fleet) agentIn(s *session) *agent {
 	if a := f.currentAgent(s); a != nil {
 		return a
@@ -123,7 +123,7 @@ func (f *Fleet) merge(from, to *agent) {
 	f.rename(from.ID, to.ID)
 }
 
-// inherit copies what is known of the session of an agent that was merged into a.
+// inherit copies the state of the present session from an agent that was merged into a.
 func (a *agent) inherit(from *agent) {
 	a.Present = from.Present
 	a.Window = from.Window
@@ -359,10 +359,9 @@ func (f *Fleet) nested(parent *agent, session string, o *hook.Origin) *agent {
 	return a
 }
 
-// Agent is the stored state of an agent of which more is known than one transcript:
-// hooks or reports have come from it, it was registered, or it was seen in more
-// than one session. Any other agent is no more than its session, and has the
-// session's id.
+// Agent is the stored state of an agent that is more than one transcript: its client has
+// sent hooks or reports, it was registered, or it had several sessions. Any other agent
+// has no state but its session's, and has the session's id.
 type Agent struct {
 	ID                     string
 	Parent, Name, Provider string

@@ -50,7 +50,7 @@ func (f *Fleet) take(a *agent, key string, at transcript.Instant, cause alerts.C
 	}
 	rec := f.recordOf(key)
 	late := at < a.Since
-	var other *agent // that has had the session
+	var other *agent // had the session before
 	switch {
 	case rec == nil: // a new session
 		rec = f.record(key, key)
