@@ -78,25 +78,8 @@ func (f *Fleet) agent(id string) *agent {
 	return a
 }
 
-// hasLeft reports whether an agent had another session before.
-func (f *Fleet) hasLeft(a *agent) bool {
-	return slices.ContainsFunc(
-		f.recordsOf(a.ID),
-		func(rec *SessionRecord) bool { return rec.SessionID != a.Session },
-	)
-}
-
-// hasWritten reports whether any session of an agent has a transcript.
-func (f *Fleet) hasWritten(a *agent) bool {
-	return slices.ContainsFunc(
-		f.recordsOf(a.ID),
-		func(rec *SessionRecord) bool { return f.transcript(rec.SessionID) != nil },
-	)
-}
-
 // merge drops an agent that has turned out to be another.
 func (f *Fleet) merge(from, to *agent) {
-	before := to.seen()
 	if p := from.Process; f.running[p] == from.ID {
 		f.running[p] = to.ID
 	}
@@ -107,13 +90,10 @@ func (f *Fleet) merge(from, to *agent) {
 		to.Place = from.Place
 		f.runs(to, from.Process)
 	}
-	to.Name = cmp.Or(to.Name, from.Name)
-	if from.Parent != to.ID {
-		to.Parent = cmp.Or(to.Parent, from.Parent)
-	}
-	if seen := to.seen(); seen != before {
-		f.emit(seen)
-	}
+	f.meet(to, &hook.Origin{
+		Parent: cmp.Or(to.Parent, from.Parent),
+		Name:   cmp.Or(to.Name, from.Name),
+	})
 	delete(f.agents, from.ID)
 	f.changed.agent(from.ID)
 	for _, rec := range f.recordsOf(from.ID) {
@@ -121,21 +101,6 @@ func (f *Fleet) merge(from, to *agent) {
 		f.changed.record(rec.SessionID)
 	}
 	f.rename(from.ID, to.ID)
-}
-
-// inherit copies the state of the present session from an agent that was merged into a.
-func (a *agent) inherit(from *agent) {
-	a.Present = from.Present
-	a.Window = from.Window
-	a.AutoCompact = from.AutoCompact
-	a.Opening = from.Opening
-	a.Limits = from.Limits
-	a.Client = cmp.Or(a.Client, from.Client)
-	a.CWD = cmp.Or(a.CWD, from.CWD)
-	a.Begun = max(a.Begun, from.Begun)
-	a.Spoke = max(a.Spoke, from.Spoke)
-	a.Asked = max(a.Asked, from.Asked)
-	a.recent = from.recent
 }
 
 // rename gives an agent another id, also where others name it.
@@ -368,9 +333,7 @@ type Agent struct {
 	// Label names the agent in metrics.
 	Label string
 	Present
-	// Client is the client that the newest hook has named, "" for Claude Code.
-	// It decides where no transcript does.
-	Client string
+	Reported
 	// Carried is the time of the newest SessionStart of a fork or resume, whose
 	// session begins with the context of another.
 	Carried transcript.Instant
@@ -385,6 +348,17 @@ type Agent struct {
 	// process was seen running on this machine and not seen to end.
 	Place
 	Runs bool
+	// Fresh is the session that began with this agent's client, by its SessionStart.
+	Fresh string
+	// Counted are the agent's compactions since the state directory was made.
+	Counted transcript.TriggerCounts
+}
+
+// Reported is what hooks and the status line have reported of an agent's client.
+type Reported struct {
+	// Client is the client that the newest hook has named, "" for Claude Code.
+	// It decides where no transcript does.
+	Client string
 	// Window is this session's window according to the status line, 0 for none.
 	Window int64
 	// AutoCompact has the client's settings for automatic compaction.
@@ -393,20 +367,16 @@ type Agent struct {
 	Opening Opening `json:",omitzero"`
 	// Limits are those of its account: five hours, seven days.
 	Limits [2]Limit
-	// Fresh is the session that began with this agent's client, by its SessionStart.
-	Fresh string
-	// HookedIn is the session in which the newest hook has come, "" for none: whether hooks
-	// work may change with each session.
-	HookedIn string
 	// CWD is the folder in which the client was started, "" before the first hook.
 	CWD string
 	// Begun is when its session began or was taken up again, by the newest SessionStart.
 	Begun transcript.Instant
+	// HookedIn is the session in which the newest hook has come, "" for none: whether hooks
+	// work may change with each session.
+	HookedIn string
 	// Spoke is the time of the newest report of the status line, Hooked that of the
 	// newest hook, and Asked when one reported Asks.
 	Spoke, Hooked, Asked transcript.Instant
-	// Counted are the agent's compactions since the state directory was made.
-	Counted transcript.TriggerCounts
 }
 
 // Present is what an agent has for as long as it is in its session.

@@ -74,7 +74,11 @@ func (f *Fleet) take(a *agent, key string, at transcript.Instant, cause alerts.C
 	a.Present = Present{Session: key}
 	a.recent = nil
 	if other != nil && f.agents[other.ID] == nil {
-		a.inherit(other)
+		a.Present = other.Present
+		a.recent = other.recent
+		if a.Window = other.Window; other.Hooked >= a.Hooked {
+			a.Reported = other.Reported
+		}
 	}
 	a.Since = at
 	f.changed.agent(a.ID)
@@ -123,7 +127,7 @@ func (f *Fleet) adopt(a *agent, rec *SessionRecord) {
 		other != nil && (other.Session != rec.SessionID || !f.same(a, other)) {
 		return
 	}
-	first := a.Session != "" && !f.hasLeft(a)
+	first := a.Session != "" && len(f.recordsOf(a.ID)) < 2
 	f.leave(a, rec)
 	rec.Agent = a.ID
 	f.changed.record(rec.SessionID)
@@ -148,6 +152,36 @@ func (f *Fleet) leave(a *agent, rec *SessionRecord) {
 		other.Session = ""
 		f.changed.agent(other.ID)
 	}
+}
+
+// release parts an agent from the client of its present session. A client that runs is an
+// agent of its own from then on, without the name.
+func (f *Fleet) release(a *agent) {
+	if a.Session == "" || a.Session == a.ID {
+		return
+	}
+	was := *a
+	a.Present = Present{Since: a.Since}
+	a.Reported = Reported{}
+	a.Place = Place{}
+	a.Runs = false
+	a.Host = ""
+	rec := f.recordOf(was.Session)
+	if !f.inClient(&was) {
+		return
+	}
+	a.Since = 0 // it has not left its session but goes on as if it had had none
+	rec.Agent = was.Session
+	own := f.agent(was.Session)
+	own.Present = was.Present
+	own.Reported = was.Reported
+	own.Place = was.Place
+	own.prompted = was.prompted
+	f.runs(own, own.Process)
+	f.changed.record(was.Session)
+	f.out.Renamed = append(f.out.Renamed, Renamed{a.ID, own.ID})
+	f.emit(own.seen())
+	f.emit(a.seen())
 }
 
 // isLine reports whether a text fits into a table and a notice.

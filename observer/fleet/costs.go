@@ -149,7 +149,7 @@ func (f *Fleet) EstimatedToday() *float64 {
 // was observed or has just happened.
 func (f *Fleet) begun(a *agent, at transcript.Instant) bool {
 	return a.Fresh == a.Session ||
-		f.transcript(a.Session) != nil && !f.hasLeft(a) && f.isNew(a, at)
+		f.transcript(a.Session) != nil && len(f.recordsOf(a.ID)) < 2 && f.isNew(a, at)
 }
 
 // isNew reports whether a session is young by its transcript and has no copied

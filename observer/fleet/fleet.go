@@ -55,7 +55,6 @@ type Fleet struct {
 	labels   map[string]bool     // all that were ever assigned
 
 	agents  map[string]*agent  // by id, those with more than a transcript
-	hooked  bool               // a hook of any of them was seen
 	clients map[string]Client  // the registry of the client, by session
 	holders map[Process]string // sessions, by the process that holds them
 	running map[Process]string // agents, by their signals
@@ -104,7 +103,6 @@ func New(o Options, s Stored) *Fleet {
 			f.running[p] = a.ID
 		}
 		f.newest = max(f.newest, a.Since, a.Spoke, a.Hooked)
-		f.hooked = f.hooked || a.HookedIn != ""
 		f.labels[a.Label] = true
 	}
 	if !s.Settled {

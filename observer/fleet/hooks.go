@@ -53,7 +53,6 @@ func (f *Fleet) Hook(
 	}
 	if p.SessionID != "" && (present || p.SessionID == a.Resumed) {
 		a.HookedIn = p.SessionID
-		f.hooked = true
 	}
 	if p.SessionID != "" && !present {
 		return n, a.ID
@@ -226,6 +225,13 @@ func (f *Fleet) Register(r Registration, now transcript.Instant) (n Update, err 
 		word = "not one word of at most 128 bytes; give another"
 		line = "not one line of at most 128 bytes; give another"
 	)
+	// Labels change, and a session's id is no agent's once that has a name.
+	if row, err := f.find(r.ID, fitsLabel); err == nil && f.fit(&row, r.ID) > fitsName {
+		r.ID = row.agentID()
+	}
+	if parent, err := f.Agent(r.Parent, true); err == nil {
+		r.Parent = parent
+	}
 	for _, field := range []struct {
 		fits             bool
 		name, value, why string
@@ -248,10 +254,13 @@ func (f *Fleet) Register(r Registration, now transcript.Instant) (n Update, err 
 			return n, fmt.Errorf("%s %q: %s", field.name, field.value, field.why)
 		}
 	}
-	if parent, err := f.Agent(r.Parent, true); err == nil { // its label is another once it has a name
-		r.Parent = parent
-	}
 	a := f.agent(r.ID)
+	if rec := f.recordOf(r.Session); rec != nil && rec.Agent != a.ID {
+		f.release(a)
+		if other := f.currentAgent(f.sessions[r.Session]); other != nil && other.Registered {
+			f.release(other)
+		}
+	}
 	a.Registered = true
 	f.changed.agent(a.ID)
 	f.meet(a, &hook.Origin{Parent: r.Parent, Name: r.Name, Provider: r.Provider})

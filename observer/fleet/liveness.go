@@ -130,7 +130,8 @@ func (f *Fleet) ReadUntil(
 	until = now.Add(-tailDelay)
 	x := f.transcript(a.Session)
 	if x == nil {
-		if !starting && f.hasWritten(a) { // and will again, with the next prompt
+		wrote := func(rec *SessionRecord) bool { return f.transcript(rec.SessionID) != nil }
+		if !starting && slices.ContainsFunc(f.recordsOf(a.ID), wrote) { // and will again, with the next prompt
 			return until, true
 		}
 		return time.Time{}, starting
@@ -352,11 +353,8 @@ func (f *Fleet) Reachable(agent string, now time.Time) bool {
 		_, _, queued := f.Thread(agent, now)
 		return queued || f.HooksSeen(agent) || f.orSession(agent).Pane != ""
 	}
-	if f.hooked {
-		return true
-	}
 	for _, a := range f.agents {
-		if a.Pane != "" {
+		if a.HookedIn != "" || a.Pane != "" {
 			return true
 		}
 	}
