@@ -15,23 +15,21 @@ import (
 	"io/fs"
 )
 
-//go:embed all:plugin systemd
+//go:embed all:plugin
 var embedded embed.FS
 
+//go:embed systemd/sm.service
+var serviceUnit string
+
+//go:embed systemd/sm.socket
+var socketUnit string
+
 // ServiceUnit is the systemd unit of the observer, for a program in ~/.local/bin.
-func ServiceUnit() string { return text("systemd/sm.service") }
+func ServiceUnit() string { return serviceUnit }
 
 // SocketUnit is the systemd unit of the observer's addresses, for a
 // configuration that sets none.
-func SocketUnit() string { return text("systemd/sm.socket") }
-
-func text(name string) string {
-	b, err := embedded.ReadFile(name)
-	if err != nil {
-		panic(err) // it is embedded
-	}
-	return string(b)
-}
+func SocketUnit() string { return socketUnit }
 
 // Plugin is the folder of a local marketplace, called Marketplace, with one plugin in it.
 func Plugin() fs.FS {
