@@ -87,8 +87,8 @@ func newRegisterCommand(env *environ) *cobra.Command {
 	return command(`register ID
 Register an agent with the observer
 
-Register an agent before its first hook: its parent, its name, and its session or pane. Registering it again
-adds the given values.
+Register an agent, before its first hook or later: its parent, its name, and its session or pane. ID is a new name, or
+that of an agent as sm status shows it. Registering it again adds the given values; another session gets the name.
 
 $ sm register web --name web --pane %3
 
