@@ -83,10 +83,10 @@ func (f *Fleet) merge(from, to *agent) {
 	if p := from.Process; f.running[p] == from.ID {
 		f.running[p] = to.ID
 	}
-	to.prompted = max(to.prompted, from.prompted)
+	to.Prompted = max(to.Prompted, from.Prompted)
 	to.Hooked = max(to.Hooked, from.Hooked)
 	to.HookedIn = cmp.Or(from.HookedIn, to.HookedIn)
-	if to.PID == 0 && to.Pane == "" {
+	if to.PID == 0 && from.PID != 0 {
 		to.Place = from.Place
 		f.runs(to, from.Process)
 	}
@@ -149,9 +149,8 @@ func (f *Fleet) same(a, other *agent) bool {
 	if !session && other.ID != hook.TmuxAgent(other.Tmux, other.Server, other.Pane) {
 		return false
 	}
-	unheard := a.PID == 0 && a.Pane == "" // it was registered, without a signal so far
-	ended := !f.alive(other.Process)
-	return unheard || ended || other.PID == 0 || other.Process == a.Process ||
+	return a.PID == 0 || // no signal of its client so far
+		!f.alive(other.Process) || other.Process == a.Process ||
 		other.inPane(a.Tmux, a.Server, a.Pane)
 }
 
@@ -228,6 +227,10 @@ func (f *Fleet) ClientVersion(session string) string {
 func (f *Fleet) signal(session string, o hook.Origin) *agent {
 	a := f.resolve(session, o)
 	if a != nil {
+		before := f.orSession(f.running[Process{o.PID, o.Start}]).Session
+		if rec := f.recordOf(before); rec != nil && before != session {
+			f.adopt(a, rec) // the client has left that session
+		}
 		own := f.own(a, o)
 		f.changed.agent(a.ID)
 		f.meet(a, &own)
@@ -246,7 +249,8 @@ func (f *Fleet) resolve(session string, o hook.Origin) *agent {
 		id = cmp.Or(f.registered(session, &o), id)
 	}
 	p := Process{o.PID, o.Start}
-	if a := f.agents[f.running[p]]; a != nil && a.Host != "" && a.Host == id {
+	if a := f.agents[f.running[p]]; a != nil && a.Host != "" && a.Host == id &&
+		f.orSession(id).Session != session {
 		return a
 	}
 	if id == "" { // it does not name itself
@@ -342,8 +346,6 @@ type Agent struct {
 	// Host is the agent that has started this one's client, which has inherited its
 	// environment: the name and parent there are the host's.
 	Host string
-	// Project is the directory in which its client was started.
-	Project string
 	// Place is where its client runs, as its hooks have reported it. Runs means that the
 	// process was seen running on this machine and not seen to end.
 	Place
@@ -375,8 +377,8 @@ type Reported struct {
 	// work may change with each session.
 	HookedIn string
 	// Spoke is the time of the newest report of the status line, Hooked that of the
-	// newest hook, and Asked when one reported Asks.
-	Spoke, Hooked, Asked transcript.Instant
+	// newest hook, Prompted that of the newest prompt, and Asked when a hook reported Asks.
+	Spoke, Hooked, Prompted, Asked transcript.Instant
 }
 
 // Present is what an agent has for as long as it is in its session.
@@ -405,8 +407,7 @@ type Present struct {
 // agent is an Agent with its state that is not stored.
 type agent struct {
 	Agent
-	prompted transcript.Instant   // its newest prompt
-	recent   []transcript.Reading // the newest readings of its session
+	recent []transcript.Reading // the newest readings of its session
 }
 
 // Report is what the status line reported of the present session besides its context.

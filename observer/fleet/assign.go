@@ -76,7 +76,8 @@ func (f *Fleet) take(a *agent, key string, at transcript.Instant, cause alerts.C
 	if other != nil && f.agents[other.ID] == nil {
 		a.Present = other.Present
 		a.recent = other.recent
-		if a.Window = other.Window; other.Hooked >= a.Hooked {
+		a.Window = other.Window
+		if other.Hooked >= a.Hooked { // a has had no client of its own, or an older one
 			a.Reported = other.Reported
 		}
 	}
@@ -110,8 +111,7 @@ func (f *Fleet) continues(s *session, key string, at transcript.Instant) {
 		if other.ID != key { // it has a name of its own
 			return
 		}
-		f.runs(a, other.Process)
-		a.Place = other.Place
+		f.runs(a, Process{}) // the other's is its process now
 		f.merge(other, a)
 	}
 	a.Carried = at
@@ -144,8 +144,7 @@ func (f *Fleet) leave(a *agent, rec *SessionRecord) {
 	case rec.Agent == a.ID:
 	case other == nil && rec.Agent == key:
 		f.rename(key, a.ID)
-	case other != nil && other.Session == key && (!other.Registered || other.ID == key) &&
-		f.same(a, other):
+	case other != nil && other.Session == key && f.same(a, other):
 		// It was an agent of its own only because no more was known of it.
 		f.merge(other, a)
 	case other != nil && other.Session == key:
@@ -156,32 +155,33 @@ func (f *Fleet) leave(a *agent, rec *SessionRecord) {
 
 // release parts an agent from the client of its present session. A client that runs is an
 // agent of its own from then on, without the name.
-func (f *Fleet) release(a *agent) {
+func (f *Fleet) release(a *agent) (own *agent) {
 	if a.Session == "" || a.Session == a.ID {
-		return
+		return nil
 	}
-	was := *a
-	a.Present = Present{Since: a.Since}
+	f.changed.agent(a.ID)
+	if !f.inClient(a) {
+		f.runs(a, Process{}) // its pane may be that of its next client
+		return nil
+	}
+	f.recordOf(a.Session).Agent = a.Session
+	f.changed.record(a.Session)
+	own = f.agent(a.Session)
+	own.Present = a.Present
+	own.Reported = a.Reported
+	own.Place = a.Place
+	own.Host = cmp.Or(a.Host, a.ID) // its environment may have the name
+	f.runs(own, own.Process)
+	f.active[own.ID] = f.active[a.ID]
+	delete(f.active, a.ID)
+	a.Present = Present{}
 	a.Reported = Reported{}
 	a.Place = Place{}
 	a.Runs = false
 	a.Host = ""
-	rec := f.recordOf(was.Session)
-	if !f.inClient(&was) {
-		return
-	}
-	a.Since = 0 // it has not left its session but goes on as if it had had none
-	rec.Agent = was.Session
-	own := f.agent(was.Session)
-	own.Present = was.Present
-	own.Reported = was.Reported
-	own.Place = was.Place
-	own.prompted = was.prompted
-	f.runs(own, own.Process)
-	f.changed.record(was.Session)
 	f.out.Renamed = append(f.out.Renamed, Renamed{a.ID, own.ID})
-	f.emit(own.seen())
 	f.emit(a.seen())
+	return own
 }
 
 // isLine reports whether a text fits into a table and a notice.
@@ -268,8 +268,9 @@ func (f *Fleet) hold(c Client) {
 	if old := f.recordOf(f.holders[p]); old == nil {
 		f.resume(id, at)
 	} else {
-		if a := f.currentAgent(f.sessions[id]); a != nil && a.Process == p {
-			f.adopt(a, old) // its own signals came first
+		if a := f.currentAgent(f.sessions[id]); a != nil &&
+			(a.Process == p || a.Registered && a.PID == 0) {
+			f.adopt(a, old) // its own signals, or its registration, came first
 		} else if !f.goesOn(f.agent(old.Agent), id, at) {
 			return
 		}

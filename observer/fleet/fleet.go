@@ -192,7 +192,7 @@ func (f *Fleet) Attempted(client string, attempts [4]uint64, storms uint64) {
 func (f *Fleet) Settled() bool { return f.settled }
 
 func (f *Fleet) alive(p Process) bool {
-	return f.options.Alive != nil && f.options.Alive(p.PID, p.Start)
+	return f.options.Alive != nil && p.PID != 0 && f.options.Alive(p.PID, p.Start)
 }
 
 // Update has the events that result from a change or a signal.
@@ -213,7 +213,7 @@ type Heard struct {
 }
 
 // Renamed merges an agent that was known only by its session into the agent that
-// it turned out to be.
+// it turned out to be, or separates the client of an agent from its name.
 type Renamed struct{ From, To string }
 
 // emit adds an event to the update that is returned next.

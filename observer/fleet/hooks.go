@@ -26,27 +26,27 @@ func (f *Fleet) Hook(
 	if a == nil {
 		return n, ""
 	}
+	if p.Source == "startup" {
+		a.Fresh = p.SessionID
+	}
+	f.change(a, p, at)
 	if a.Hooked < at {
 		a.Hooked = at
 		a.Client = p.SM.Client
 	}
 	switch p.Event {
 	case hook.UserPromptSubmit:
-		a.prompted = max(a.prompted, at)
+		a.Prompted = max(a.Prompted, at)
 	case hook.SessionStart:
 		if at >= a.Begun {
 			a.Begun = at
 			a.Opening = Opening{p.ContextTokens, p.CacheWriteUSD}
-		}
-		if p.Source == "startup" {
-			a.Fresh = p.SessionID
 		}
 		if a.CWD == "" || p.Source == "startup" ||
 			p.Source == "resume" { // at others it may have moved
 			a.CWD = p.CWD
 		}
 	}
-	f.change(a, p, at)
 	present := a.Session == p.SessionID
 	if present && p.Event == hook.SessionEnd && p.Reason != "clear" && p.Reason != "resume" {
 		a.Ended = max(a.Ended, at)
@@ -113,7 +113,7 @@ func (f *Fleet) hookEvent(a *agent, p *hook.Payload, at transcript.Instant) {
 func (f *Fleet) BetweenTurns(agent string) bool {
 	a := f.orSession(agent)
 	t := f.sessionOf(a)
-	return f.agents[a.ID] != nil && t.Turns > 0 && !t.InTurn && a.prompted <= t.Active
+	return f.agents[a.ID] != nil && t.Turns > 0 && !t.InTurn && a.Prompted <= t.Active
 }
 
 // Status applies a report of the status line.
@@ -225,10 +225,6 @@ func (f *Fleet) Register(r Registration, now transcript.Instant) (n Update, err 
 		word = "not one word of at most 128 bytes; give another"
 		line = "not one line of at most 128 bytes; give another"
 	)
-	// Labels change, and a session's id is no agent's once that has a name.
-	if row, err := f.find(r.ID, fitsLabel); err == nil && f.fit(&row, r.ID) > fitsName {
-		r.ID = row.agentID()
-	}
 	if parent, err := f.Agent(r.Parent, true); err == nil {
 		r.Parent = parent
 	}
@@ -255,12 +251,6 @@ func (f *Fleet) Register(r Registration, now transcript.Instant) (n Update, err 
 		}
 	}
 	a := f.agent(r.ID)
-	if rec := f.recordOf(r.Session); rec != nil && rec.Agent != a.ID {
-		f.release(a)
-		if other := f.currentAgent(f.sessions[r.Session]); other != nil && other.Registered {
-			f.release(other)
-		}
-	}
 	a.Registered = true
 	f.changed.agent(a.ID)
 	f.meet(a, &hook.Origin{Parent: r.Parent, Name: r.Name, Provider: r.Provider})
@@ -268,8 +258,17 @@ func (f *Fleet) Register(r Registration, now transcript.Instant) (n Update, err 
 		a.Pane = r.Pane
 	}
 	if r.Session != "" {
+		if a.Session != r.Session && a.Resumed != r.Session {
+			if own := f.release(a); own != nil {
+				f.emit(own.seen())
+			}
+			if other := f.currentAgent(f.sessions[r.Session]); other != nil && !f.same(a, other) {
+				f.release(other)
+			}
+		}
 		a.Resumed = r.Session
 		f.take(a, r.Session, now, alerts.CauseSession)
 	}
+	f.emit(a.seen())
 	return n, nil
 }

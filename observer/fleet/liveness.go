@@ -236,6 +236,8 @@ type Place struct {
 	Tmux   string
 	Server int
 	Pane   string
+	// Project is the directory in which it was started.
+	Project string
 	Process
 }
 
@@ -276,14 +278,14 @@ func (f *Fleet) Idle(agent string, now time.Time) (at Place, ok bool) {
 	}
 	if c.PID != 0 {
 		busy := !c.Updated.IsZero() &&
-			a.prompted.Time().After(c.Updated) // the registry will show it soon
+			a.Prompted.Time().After(c.Updated) // the registry will show it soon
 		return at, c.Status == atPrompt && !busy && now.Sub(c.Updated) >= restFor
 	}
 	last := a.Since
 	least := restFor
 	switch x := f.transcript(a.Session); {
 	case x != nil && !x.Session.InTurn:
-		last = max(x.Session.Active, changedAt(&x.Cursor), a.Hooked, a.prompted)
+		last = max(x.Session.Active, changedAt(&x.Cursor), a.Hooked, a.Prompted)
 		least = silentFor
 	case x != nil || !c.Held: // else it is a thread without a prompt so far
 		return at, false

@@ -141,7 +141,7 @@ func (f *Fleet) Thread(agent string, now time.Time) (t Thread, rests, ok bool) {
 	if x == nil || !c.Held || !f.client(&x.Session).Threads || x.Session.Details().Parent != "" {
 		return t, false, false
 	}
-	last := max(x.Session.Active, changedAt(&x.Cursor), a.prompted)
+	last := max(x.Session.Active, changedAt(&x.Cursor), a.Prompted)
 	t = Thread{x.of.id(), x.Cursor.Path, c.Holder.PID}
 	return t, !x.Session.InTurn && now.Sub(last.Time()) >= silentFor, true
 }
