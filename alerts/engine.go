@@ -197,7 +197,7 @@ func (e *Engine) Forget(id string) {
 // Rename gives an agent another id and keeps its state. If the old id is unknown, or an
 // agent with readings has the new one, it returns false and moves only the reminders.
 func (e *Engine) Rename(from, to string) bool {
-	delete(e.reminders, always+from) // its successor has an id of its own
+	delete(e.reminders, always+from)
 	for _, r := range e.reminders {
 		if r.Agent == from {
 			r.Agent = to
@@ -207,11 +207,14 @@ func (e *Engine) Rename(from, to string) bool {
 	if a == nil {
 		return false
 	}
+	e.unlearn(from, to)
+	e.Forget(from)
 	if named := e.agents[to]; named != nil {
 		named.Active = named.Active || a.Active
 		named.Turned = max(named.Turned, a.Turned)
 		e.changed[to] = true
 		if named.Data != 0 || named.Cycle > 1 {
+			e.remindAlways(named, e.now)
 			return false
 		}
 		a.Parent = named.Parent
@@ -224,11 +227,10 @@ func (e *Engine) Rename(from, to string) bool {
 			key.Agent = to
 		}
 	}
-	e.unlearn(from, to)
-	e.Forget(from)
 	a.Agent = to
 	e.agents[to] = a
 	e.changed[to] = true
+	e.remindAlways(a, e.now)
 	return true
 }
 

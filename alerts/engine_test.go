@@ -184,7 +184,7 @@ func TestRename(t *testing.T) {
 		t.Fatal("want one agent renamed, once")
 	}
 
-	check(t, []string{"o"}, reminderIDs(e, "b", "a")) // activity of b adds always-b
+	check(t, []string{"always-b", "o"}, reminderIDs(e, "b", "a"))
 	changed := map[string]bool{}
 	e.Take(func(id string, a *AgentState) { changed[id] = a != nil && a.Agent == id })
 	if diff := cmp.Diff(map[string]bool{"a": false, "b": true}, changed); diff != "" {

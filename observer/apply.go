@@ -25,7 +25,6 @@ func (c *core) apply(n fleet.Update, now time.Time) {
 	for _, r := range n.Renamed {
 		c.agents.rename(r.From, r.To)
 		if !c.engine.Rename(r.From, r.To) {
-			c.engine.Forget(r.From)
 			c.queue.Forget(r.From, now)
 		}
 		c.queue.Rename(r.From, r.To)
