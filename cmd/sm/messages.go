@@ -88,7 +88,8 @@ func newRegisterCommand(env *environ) *cobra.Command {
 Register an agent with the observer
 
 Register an agent, before its first hook or later: its parent, its name, and its session or pane. ID is a new name, or
-that of an agent as sm status shows it. Registering it again adds the given values; another session gets the name.
+without --session the name of one agent as sm status shows it. Registering it again adds the given values; another
+session gets the name.
 
 $ sm register web --name web --pane %3
 
@@ -105,6 +106,14 @@ $ sm register web --name web --pane %3
 		"pane":     &r.Pane,
 	}, env.asking(func(ctx context.Context, client *api.Client, args []string) error {
 		r.ID = args[0]
+		if r.SessionID == "" {
+			switch s, err := client.Session(ctx, r.ID); {
+			case api.StatusCode(err) == http.StatusConflict:
+				return err
+			case s.DisplayName() == r.ID || strings.HasPrefix(s.SessionID, r.ID):
+				r.ID = s.ID
+			}
+		}
 		s, err := client.Register(ctx, r)
 		switch {
 		case api.StatusCode(err) == http.StatusUnprocessableEntity:
