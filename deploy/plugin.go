@@ -18,18 +18,16 @@ import (
 //go:embed all:plugin
 var embedded embed.FS
 
-//go:embed systemd/sm.service
-var serviceUnit string
-
-//go:embed systemd/sm.socket
-var socketUnit string
-
 // ServiceUnit is the systemd unit of the observer, for a program in ~/.local/bin.
-func ServiceUnit() string { return serviceUnit }
+//
+//go:embed systemd/sm.service
+var ServiceUnit string
 
 // SocketUnit is the systemd unit of the observer's addresses, for a
 // configuration that sets none.
-func SocketUnit() string { return socketUnit }
+//
+//go:embed systemd/sm.socket
+var SocketUnit string
 
 // Plugin is the folder of a local marketplace, called Marketplace, with one plugin in it.
 func Plugin() fs.FS {

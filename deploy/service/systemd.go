@@ -83,7 +83,7 @@ func firstLine(s string) string {
 
 // serviceUnit returns the unit of the packages for this program.
 func serviceUnit(o Options) string {
-	unit := strings.Replace(strip(deploy.ServiceUnit()), "ExecStart=%h/.local/bin/sm observe",
+	unit := strings.Replace(strip(deploy.ServiceUnit), "ExecStart=%h/.local/bin/sm observe",
 		"ExecStart="+o.commandLine(), 1)
 	return "# " + mark + "\n" + unit
 }
@@ -94,7 +94,7 @@ func socketUnit(o Options) string {
 	for _, address := range append([]string{o.Socket}, o.Listen...) {
 		listen += "ListenStream=" + strings.ReplaceAll(address, "%", "%%") + "\n"
 	}
-	unit := strip(deploy.SocketUnit())
+	unit := strip(deploy.SocketUnit)
 	unit = regexp.MustCompile(`(?m)^ListenStream=.*\n`).ReplaceAllString(unit, "")
 	return "# " + mark + "\n" + strings.Replace(unit, "[Socket]\n", listen, 1)
 }
