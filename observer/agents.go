@@ -45,7 +45,7 @@ func (as agents) look(id string) agentState {
 // What that one has already stays.
 func (as agents) rename(from, to string) {
 	x := as[from]
-	if x == nil || from == to {
+	if x == nil {
 		return
 	}
 	delete(as, from)

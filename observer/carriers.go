@@ -219,14 +219,10 @@ func (c *core) hooksWork(agent string) bool {
 // "hooks" if no hook of the agent's session is known to work, and the text is not
 // typed.
 func (c *core) waitsFor(m *outbox.Message) string {
-	if _, _, open := c.fleet.Thread(m.To, time.Now()); open && c.app.o.Enqueuer != nil {
-		return ""
-	}
-	if m.State == outbox.Waiting && !c.reachable(m.To) {
-		return api.WaitsForHooks
-	}
-	if m.State != outbox.Waiting || c.sessionOf(m.To) == "" || c.hooksWork(m.To) ||
-		c.app.o.Terminal != nil && m.Typeable(c.settings.TypeTexts) {
+	_, _, open := c.fleet.Thread(m.To, time.Now())
+	if m.State != outbox.Waiting || open && c.app.o.Enqueuer != nil ||
+		c.reachable(m.To) && (c.sessionOf(m.To) == "" || c.hooksWork(m.To) ||
+			c.app.o.Terminal != nil && m.Typeable(c.settings.TypeTexts)) {
 		return ""
 	}
 	return api.WaitsForHooks

@@ -257,7 +257,11 @@ func (c *core) alert(
 			At:     x.Began,
 			Notice: x.Kind,
 		})
-		if slices.ContainsFunc(actions, isSay) {
+		said := func(x alerts.Action) bool {
+			_, ok := x.(alerts.Say)
+			return ok
+		}
+		if slices.ContainsFunc(actions, said) {
 			given++
 		}
 		c.act(actions, now)
@@ -281,11 +285,6 @@ func (a *App) takeAlerts(
 
 // maxNotificationBytes bounds a notification: a thousand short alerts take some 70 KiB.
 const maxNotificationBytes = 1 << 20
-
-func isSay(action alerts.Action) bool {
-	_, ok := action.(alerts.Say)
-	return ok
-}
 
 // Status applies a report of a status line in this process, like POST
 // /hooks/claude. The error means that the observer has stopped.

@@ -23,16 +23,11 @@ func HashOf(text string) string {
 	return "'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) + "'"
 }
 
-// wantsPage reports whether a request is from a browser that opens an address.
-func wantsPage(r *http.Request) bool {
-	return (r.Method == http.MethodGet || r.Method == http.MethodHead) &&
-		strings.HasPrefix(r.Header.Get("Accept"), "text/html")
-}
-
 // WriteRefusal writes why a request is refused and what to do: a small page for a
 // browser, else one line of JSON.
 func WriteRefusal(w http.ResponseWriter, r *http.Request, code int, text string) {
-	if !wantsPage(r) {
+	if r.Method != http.MethodGet && r.Method != http.MethodHead ||
+		!strings.HasPrefix(r.Header.Get("Accept"), "text/html") {
 		body, _ := json.Marshal(map[string]string{"error": text}) // there is no text that it refuses
 		WriteJSON(w, code, body)
 		return

@@ -17,7 +17,7 @@ import (
 )
 
 const (
-	// maxFiles is how many files are named, maxLength how many characters of a name.
+	// maxFiles is how many files are named, maxLength how many characters of a name: its end.
 	maxFiles, maxLength = 5, 60
 )
 
@@ -38,7 +38,8 @@ func Names(agent *fleet.View, all iter.Seq[fleet.View]) []string {
 			continue
 		}
 		for _, f := range w.Bill.Files {
-			tokens[plainName(f.Name)] += f.Tokens + 1
+			name := []rune(wording.Reduce(f.Name, "._-/"))
+			tokens[string(name[max(0, len(name)-maxLength):])] += f.Tokens + 1
 		}
 	}
 	if delete(own, ""); len(own) == 0 {
@@ -52,11 +53,4 @@ func Names(agent *fleet.View, all iter.Seq[fleet.View]) []string {
 		},
 	)
 	return names[:min(len(names), maxFiles)]
-}
-
-// plainName is a file's name reduced to letters, digits, dots, slashes,
-// underscores and hyphens. A long one keeps its end.
-func plainName(name string) string {
-	r := []rune(wording.Reduce(name, "._-/"))
-	return string(r[max(0, len(r)-maxLength):])
 }

@@ -34,6 +34,8 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/nxadm/tail/util"
+
 	"sm/transcript"
 )
 
@@ -203,7 +205,7 @@ func Run(
 		},
 	}
 	f.lookers.eventsLost.Store(index.watch.notify == nil)
-	f.lookers.guardTail()
+	util.LOGGER.SetOutput(f.lookers)
 	var workers sync.WaitGroup
 	for range o.Workers {
 		workers.Go(func() { f.reader.work(ctx, f.jobs, f.results) })

@@ -12,7 +12,6 @@ import (
 	"unsafe"
 
 	"github.com/nxadm/tail"
-	"github.com/nxadm/tail/util"
 	"gopkg.in/tomb.v1"
 )
 
@@ -278,12 +277,9 @@ func (t *tailer) deliver(ctx context.Context, l *tail.Line) bool {
 	return t.report(ctx, *t.fold.Sum())
 }
 
-// guardTail keeps nxadm/tail from ending the process: when a stat fails or there is no
-// inotify, it writes to this logger and then calls os.Exit. A writer that ends the
-// goroutine comes first. As all tails wait for that goroutine's answer from then on, the
-// lookers do their work.
-func (l *lookers) guardTail() { util.LOGGER.SetOutput(l) }
-
+// Write keeps nxadm/tail from ending the process: when a stat fails or there is no inotify,
+// it writes to its logger and then calls os.Exit. Write ends the goroutine first. As all
+// tails wait for that goroutine's answer from then on, the lookers do their work.
 func (l *lookers) Write([]byte) (int, error) {
 	l.eventsLost.Store(true)
 	runtime.Goexit()

@@ -175,13 +175,17 @@ func (f *fleet) live(s *Session, turns int) {
 		}
 		if f.Traps {
 			if s.chance(20) {
-				s.damage()
+				s.line(pick(s.rng, s.client["broken"]))
+				s.truth.BadLines++
 			}
 			if s.chance(10) {
 				s.text.WriteString("\t \r\n")
 			}
-			if s.chance(15) {
-				f.replay(s)
+			if s.chance(15) { // clients that resume or compact repeat the last records
+				history := s.history()
+				for _, r := range history[max(0, len(history)-1-f.rng.IntN(8)):] {
+					s.repeat(r)
+				}
 			}
 		}
 	}
@@ -226,15 +230,6 @@ func (f *fleet) upgrade(s *Session) {
 	}
 }
 
-// replay writes the last records again, with the same uuids and times, as clients do
-// that resume or compact a session.
-func (f *fleet) replay(s *Session) {
-	history := s.history()
-	for _, r := range history[max(0, len(history)-1-f.rng.IntN(8)):] {
-		s.repeat(r)
-	}
-}
-
 // subagent adds a subagent with a file of its own, if the session's client has them.
 func (f *fleet) subagent(s *Session, prefix string) {
 	n := s.subagent(prefix)
@@ -267,16 +262,13 @@ func (f *fleet) end(s *Session) {
 	f.truth.Spent.add(t.Spent)
 
 	name := filepath.Join(f.dir, s.path())
-	err := write(name, s.Bytes())
-	if err == nil && !t.LastActivity.IsZero() {
-		err = os.Chtimes(name, t.LastActivity, t.LastActivity)
-	}
-	f.err = cmp.Or(f.err, err)
+	f.err = cmp.Or(
+		f.err,
+		write(name, s.Bytes()),
+		os.Chtimes(name, t.LastActivity, t.LastActivity),
+	)
 }
 
 func write(name string, data []byte) error {
-	if err := os.MkdirAll(filepath.Dir(name), 0o700); err != nil {
-		return err
-	}
-	return os.WriteFile(name, data, 0o600)
+	return cmp.Or(os.MkdirAll(filepath.Dir(name), 0o700), os.WriteFile(name, data, 0o600))
 }

@@ -389,12 +389,6 @@ func (s *Session) writeLate() {
 	}
 }
 
-// damage writes a line that is not a record.
-func (s *Session) damage() {
-	s.line(pick(s.rng, s.client["broken"]))
-	s.truth.BadLines++
-}
-
 // cut begins a record and does not finish it.
 func (s *Session) cut() {
 	line := s.render(s.record("user", "words", 99))
