@@ -86,7 +86,7 @@ func (f *Fleet) merge(from, to *agent) {
 	to.Prompted = max(to.Prompted, from.Prompted)
 	to.Hooked = max(to.Hooked, from.Hooked)
 	to.HookedIn = cmp.Or(from.HookedIn, to.HookedIn)
-	if to.PID == 0 && from.PID != 0 {
+	if to.PID == 0 && (from.PID != 0 || to.Pane == "") {
 		to.Place = from.Place
 		f.runs(to, from.Process)
 	}
