@@ -209,18 +209,15 @@ func (e *Engine) Rename(from, to string) bool {
 	}
 	e.unlearn(from, to)
 	e.Forget(from)
-	if named := e.agents[to]; named != nil {
-		named.Active = named.Active || a.Active
-		named.Turned = max(named.Turned, a.Turned)
-		e.changed[to] = true
-		if named.Data != 0 || named.Cycle > 1 {
-			e.remindAlways(named, e.now)
-			return false
-		}
-		a.Parent = named.Parent
-		a.Name = named.Name
-		a.Active = named.Active
-		a.Turned = named.Turned
+	named := cmp.Or(e.agents[to], &AgentState{})
+	a.Parent = named.Parent
+	a.Name = named.Name
+	a.Active = a.Active || named.Active
+	a.Turned = max(a.Turned, named.Turned)
+	if named.Data != 0 || named.Cycle > 1 {
+		named.Active = a.Active
+		named.Turned = a.Turned
+		a = named
 	}
 	for k := range a.Said {
 		if key := &a.Said[k].Key; key.Agent == from {
@@ -231,7 +228,7 @@ func (e *Engine) Rename(from, to string) bool {
 	e.agents[to] = a
 	e.changed[to] = true
 	e.remindAlways(a, e.now)
-	return true
+	return a != named
 }
 
 // Take calls put with a copy of each agent that has changed since the last Take, in the

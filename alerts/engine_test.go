@@ -200,6 +200,10 @@ func TestRename(t *testing.T) {
 	critical := reading(2, 150_000)
 	critical.Agent = "c"
 	check(t, []string{"withdraw c/1/warning", "say c/1/critical to self"}, play(e, critical))
+
+	if e.Rename("c", "d"); e.agents["d"].Name != "" || e.agents["d"].Parent != "" {
+		t.Error("an agent that gives its name away keeps name and parent")
+	}
 }
 
 func reminderIDs(e *Engine, agents ...string) (ids []string) {
