@@ -136,9 +136,16 @@ func (f *Fleet) runs(a *agent, p Process) {
 	if !a.Runs || a.Process != p {
 		a.Runs = p.known() && f.alive(p)
 	}
-	if a.Process = p; p.known() {
-		f.running[p] = a.ID
+	a.Process = p
+	if !p.known() {
+		return
 	}
+	if was := f.agents[f.running[p]]; was != nil && was != a && was.Process == p {
+		was.Process = Process{} // a process runs one agent
+		was.Runs = false
+		f.changed.agent(was.ID)
+	}
+	f.running[p] = a.ID
 }
 
 // same reports whether other is the same agent as a: it runs in the same process
@@ -150,8 +157,7 @@ func (f *Fleet) same(a, other *agent) bool {
 		return false
 	}
 	return a.PID == 0 || // no signal of its client so far
-		!f.alive(other.Process) || other.Process == a.Process ||
-		other.inPane(a.Tmux, a.Server, a.Pane)
+		!f.alive(other.Process) || other.inPane(a.Tmux, a.Server, a.Pane)
 }
 
 // otherProcess reports whether the process of a signal cannot be the agent's client,
@@ -245,13 +251,15 @@ func (f *Fleet) resolve(session string, o hook.Origin) *agent {
 	if !isAgent(id) {
 		id = ""
 	}
-	if id == "" || id == hook.TmuxAgent(o.Tmux, o.Server, o.Pane) {
+	pane := hook.TmuxAgent(o.Tmux, o.Server, o.Pane)
+	if id == "" || id == pane {
 		id = cmp.Or(f.registered(session, &o), id)
 	}
 	p := Process{o.PID, o.Start}
-	if a := f.agents[f.running[p]]; a != nil && a.Host != "" && a.Host == id &&
-		f.orSession(id).Session != session {
-		return a
+	if a := f.agents[f.running[p]]; a != nil && a.Host != "" && (a.Host == id || id == pane) {
+		if host := f.orSession(id); host.Session != session || f.otherProcess(host, &o) {
+			return a
+		}
 	}
 	if id == "" { // it does not name itself
 		id = f.inProcess(p)
@@ -272,7 +280,7 @@ func (f *Fleet) resolve(session string, o hook.Origin) *agent {
 // own is an origin without what the agent has inherited from its host.
 func (f *Fleet) own(a *agent, o hook.Origin) hook.Origin {
 	host := f.agents[a.Host]
-	if host == nil {
+	if host == nil || host == a {
 		return o
 	}
 	o.Tmux = ""
@@ -319,12 +327,10 @@ func (f *Fleet) nested(parent *agent, session string, o *hook.Origin) *agent {
 		return parent // what comes late of a client that it had before
 	}
 	a := f.agent(session)
-	if a.PID == 0 {
+	if a.PID == 0 || a.Process == (Process{o.PID, o.Start}) {
 		a.Host = parent.ID
 	}
-	if a.Parent == "" {
-		a.Parent = parent.ID
-	}
+	f.meet(a, &hook.Origin{Parent: cmp.Or(a.Parent, parent.ID)})
 	return a
 }
 
@@ -343,15 +349,10 @@ type Agent struct {
 	Carried transcript.Instant
 	// Registered agents were made known by name, not by a signal.
 	Registered bool
-	// Host is the agent that has started this one's client, which has inherited its
-	// environment: the name and parent there are the host's.
-	Host string
 	// Place is where its client runs, as its hooks have reported it. Runs means that the
 	// process was seen running on this machine and not seen to end.
 	Place
 	Runs bool
-	// Fresh is the session that began with this agent's client, by its SessionStart.
-	Fresh string
 	// Counted are the agent's compactions since the state directory was made.
 	Counted transcript.TriggerCounts
 }
@@ -371,6 +372,8 @@ type Reported struct {
 	Limits [2]Limit
 	// CWD is the folder in which the client was started, "" before the first hook.
 	CWD string
+	// Fresh is the session that began with the client, by its SessionStart.
+	Fresh string
 	// Begun is when its session began or was taken up again, by the newest SessionStart.
 	Begun transcript.Instant
 	// HookedIn is the session in which the newest hook has come, "" for none: whether hooks

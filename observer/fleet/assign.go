@@ -155,33 +155,31 @@ func (f *Fleet) leave(a *agent, rec *SessionRecord) {
 
 // release parts an agent from the client of its present session. A client that runs is an
 // agent of its own from then on, without the name.
-func (f *Fleet) release(a *agent) (own *agent) {
+func (f *Fleet) release(a *agent) {
 	if a.Session == "" || a.Session == a.ID {
-		return nil
+		return
 	}
 	f.changed.agent(a.ID)
 	if !f.inClient(a) {
 		f.runs(a, Process{}) // its pane may be that of its next client
-		return nil
+		return
 	}
+	place := a.Place
+	place.Host = cmp.Or(a.Host, a.ID) // its environment may have the name
 	f.recordOf(a.Session).Agent = a.Session
 	f.changed.record(a.Session)
-	own = f.agent(a.Session)
+	own := f.agent(a.Session)
 	own.Present = a.Present
 	own.Reported = a.Reported
-	own.Place = a.Place
-	own.Host = cmp.Or(a.Host, a.ID) // its environment may have the name
+	own.Place = place
 	f.runs(own, own.Process)
 	f.active[own.ID] = f.active[a.ID]
 	delete(f.active, a.ID)
 	a.Present = Present{}
 	a.Reported = Reported{}
 	a.Place = Place{}
-	a.Runs = false
-	a.Host = ""
 	f.out.Renamed = append(f.out.Renamed, Renamed{a.ID, own.ID})
 	f.emit(a.seen())
-	return own
 }
 
 // isLine reports whether a text fits into a table and a notice.

@@ -259,9 +259,7 @@ func (f *Fleet) Register(r Registration, now transcript.Instant) (n Update, err 
 	}
 	if r.Session != "" {
 		if a.Session != r.Session && a.Resumed != r.Session {
-			if own := f.release(a); own != nil {
-				f.emit(own.seen())
-			}
+			f.release(a)
 			if other := f.currentAgent(f.sessions[r.Session]); other != nil && !f.same(a, other) {
 				f.release(other)
 			}
@@ -269,6 +267,5 @@ func (f *Fleet) Register(r Registration, now transcript.Instant) (n Update, err 
 		a.Resumed = r.Session
 		f.take(a, r.Session, now, alerts.CauseSession)
 	}
-	f.emit(a.seen())
 	return n, nil
 }

@@ -238,6 +238,10 @@ type Place struct {
 	Pane   string
 	// Project is the directory in which it was started.
 	Project string
+	// Host is the agent that has started the client, which has inherited its environment:
+	// the name and parent there are the host's. After a move of names it may be the client's
+	// agent itself.
+	Host string
 	Process
 }
 
@@ -249,7 +253,7 @@ const (
 	silentFor = 5 * time.Second
 )
 
-// place is where an agent's client runs: as which process, its own registry knows better.
+// place is where an agent's client runs. The process in the client's registry counts first.
 func (a *agent) place(c *Client) Place {
 	at := a.Place
 	if c.PID != 0 {

@@ -81,8 +81,23 @@ func TestSessionOfNamed(t *testing.T) {
 			parents[ev.Agent] = ev.Parent
 		}
 	}
-	em, seen := parents["em"]
-	if _, ghost := parents[uuid(2)]; !seen || em != "" || parents["web"] != "boss" || ghost {
+	if _, ghost := parents[uuid(2)]; parents["em"] != "" || parents["web"] != "boss" || ghost {
 		t.Errorf("got %v", parents)
+	}
+}
+
+// TestParentOfNested tests that the engine gets the parent of a client which an agent has
+// started.
+func TestParentOfNested(t *testing.T) {
+	s := newScenario(t)
+	s.play(starts(1, 1, "startup", from("em", 7)), starts(2, 2, "startup", from("em", 8)))
+	parent := ""
+	for _, ev := range s.news.Events {
+		if ev.Kind == alerts.EventSeen && ev.Agent == uuid(2) {
+			parent = ev.Parent
+		}
+	}
+	if parent != "em" {
+		t.Errorf("got %q", parent)
 	}
 }
