@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"fmt"
@@ -88,8 +89,8 @@ func newRegisterCommand(env *environ) *cobra.Command {
 Register an agent with the observer
 
 Register an agent, before its first hook or later: its parent, its name, and its session or pane. ID is a new name, or
-without --session the name of one agent as sm status shows it. Registering it again adds the given values; another
-session gets the name.
+without --session the name, title or session of an agent. Registering it again adds the given values; another session
+gets the name.
 
 $ sm register web --name web --pane %3
 
@@ -107,10 +108,9 @@ $ sm register web --name web --pane %3
 	}, env.asking(func(ctx context.Context, client *api.Client, args []string) error {
 		r.ID = args[0]
 		if r.SessionID == "" {
-			switch s, err := client.Session(ctx, r.ID); {
-			case api.StatusCode(err) == http.StatusConflict:
-				return err
-			case s.DisplayName() == r.ID || strings.HasPrefix(s.SessionID, r.ID):
+			// Labels do not count: a new name may begin like those of others.
+			s, _ := client.Session(ctx, r.ID)
+			if cmp.Or(s.Name, s.Title) == r.ID || strings.HasPrefix(s.SessionID, r.ID) {
 				r.ID = s.ID
 			}
 		}
