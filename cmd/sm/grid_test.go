@@ -22,7 +22,12 @@ func TestGridAgreesWithReplay(t *testing.T) {
 		t.Fatal(err)
 	}
 	for n := range 60 {
-		transcripttest.Written(t, dir, transcripttest.Rewound(n))
+		s := transcripttest.NewHandWritten(n)
+		s.Filled(24, 100+n, 5, 2)
+		s.Filled(30, 130-n, 4, 3)
+		s.GoBack(n % 8)
+		s.Filled(20, 90+n, 7, 2)
+		transcripttest.Written(t, dir, s)
 	}
 	args := []string{
 		"--warning",

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
-	"math/rand/v2"
 	"path/filepath"
 	"testing"
 	"time"
@@ -72,33 +71,6 @@ func (s *HandWritten) GoBack(n int) {
 		}
 		n--
 	}
-}
-
-// Rewound is a session that was rewound to some of its prompts and compacted now and
-// then; n decides when.
-func Rewound(n int) *HandWritten {
-	s := NewHandWritten(n)
-	random := rand.New(rand.NewPCG(uint64(n), 7))
-	prompts := 0
-	size := 20
-	for range 20 + random.IntN(60) {
-		switch move := random.IntN(12); {
-		case size > 140 || move == 0 && size > 40:
-			s.Compact("auto", size)
-			size = 20
-		case (move == 1 || size > 100 && move == 2) && prompts > 2:
-			s.GoBack(1 + random.IntN(prompts-1))
-			size = max(20, size-random.IntN(80))
-			prompts++
-		case move < 5:
-			s.Turn()
-			prompts++
-		}
-		s.Read(size)
-		size += random.IntN(25)
-	}
-	s.GoBack(0)
-	return s
 }
 
 // Read is replies of so many thousand tokens.

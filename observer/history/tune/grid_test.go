@@ -2,6 +2,7 @@ package tune
 
 import (
 	"fmt"
+	"math/rand/v2"
 	"slices"
 	"strings"
 	"testing"
@@ -53,12 +54,39 @@ func rewound(t *testing.T) string {
 	t.Helper()
 	dir := t.TempDir()
 	for n := range 40 {
-		s := transcripttest.Rewound(n)
+		s := rewoundOften(n)
 		for _, x := range []*transcripttest.HandWritten{s, s.Copied(100+n, n%2 == 0)} {
 			transcripttest.Written(t, dir, x)
 		}
 	}
 	return dir
+}
+
+// rewoundOften returns a session that was rewound to some of its prompts and compacted now
+// and then; n decides when.
+func rewoundOften(n int) *transcripttest.HandWritten {
+	s := transcripttest.NewHandWritten(n)
+	random := rand.New(rand.NewPCG(uint64(n), 7))
+	prompts := 0
+	size := 20
+	for range 20 + random.IntN(60) {
+		switch move := random.IntN(12); {
+		case size > 140 || move == 0 && size > 40:
+			s.Compact("auto", size)
+			size = 20
+		case (move == 1 || size > 100 && move == 2) && prompts > 2:
+			s.GoBack(1 + random.IntN(prompts-1))
+			size = max(20, size-random.IntN(80))
+			prompts++
+		case move < 5:
+			s.Turn()
+			prompts++
+		}
+		s.Read(size)
+		size += random.IntN(25)
+	}
+	s.GoBack(0)
+	return s
 }
 
 // everyEvent marks all events as original.
