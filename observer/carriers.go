@@ -216,13 +216,14 @@ func (c *core) hooksWork(agent string) bool {
 }
 
 // waitsFor returns what a waiting message needs besides the right moment:
-// "hooks" if no hook of the agent's session is known to work, and the text is not
-// typed.
+// "hooks" if no hook of the agent's session is known to work, and the text is
+// neither queued by the client nor typed.
 func (c *core) waitsFor(m *outbox.Message) string {
 	_, _, open := c.fleet.Thread(m.To, time.Now())
-	if m.State != outbox.Waiting || open && c.app.o.Enqueuer != nil ||
-		c.reachable(m.To) && (c.sessionOf(m.To) == "" || c.hooksWork(m.To) ||
-			c.app.o.Terminal != nil && m.Typeable(c.settings.TypeTexts)) {
+	queued := open && c.app.o.Enqueuer != nil
+	typed := c.app.o.Terminal != nil && m.Typeable(c.settings.TypeTexts)
+	if m.State != outbox.Waiting || queued ||
+		c.reachable(m.To) && (c.sessionOf(m.To) == "" || c.hooksWork(m.To) || typed) {
 		return ""
 	}
 	return api.WaitsForHooks
