@@ -283,9 +283,11 @@ func (f *Fleet) own(a *agent, o hook.Origin) hook.Origin {
 	if host == nil || host == a {
 		return o
 	}
-	o.Tmux = ""
-	o.Server = 0
-	o.Pane = ""
+	if host.inPane(o.Tmux, o.Server, o.Pane) {
+		o.Tmux = ""
+		o.Server = 0
+		o.Pane = ""
+	}
 	if o.Name == host.Name {
 		o.Name = ""
 	}
