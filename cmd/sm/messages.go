@@ -24,7 +24,7 @@ Send a message to an agent
 Add a message to an agent's queue. It is delivered at the end of the agent's turn, an important one between two tool
 calls, an urgent one at once. With - the text is read from standard input. Exit code 0 means that the message is
 stored. It is delivered once; without a delivery within queue.ttl it expires. 'sm messages ID' shows this.
-It is refused while sm only watches, see 'sm doctor'.
+It is refused while sm only watches, see 'sm doctor', and beyond queue.per_sender_minute.
 
 $ sm send web "Look at CI."
 $ git diff --stat | sm send --important web -
@@ -108,10 +108,11 @@ $ sm register web --name web --pane %3
 	}, env.asking(func(ctx context.Context, client *api.Client, args []string) error {
 		r.ID = args[0]
 		if r.SessionID == "" {
-			// Labels do not count: a new name may begin like those of others.
+			// A new name may begin like others; those of panes are given by sm.
 			s, _ := client.Session(ctx, r.ID)
-			if cmp.Or(s.Name, s.Title) == r.ID || strings.HasPrefix(s.SessionID, r.ID) {
-				r.ID = s.ID
+			if cmp.Or(s.Name, s.Title) == r.ID || strings.HasPrefix(s.SessionID, r.ID) ||
+				strings.HasPrefix(r.ID, "tmux-") {
+				r.ID = cmp.Or(s.ID, r.ID)
 			}
 		}
 		s, err := client.Register(ctx, r)
