@@ -18,6 +18,20 @@ import (
 	"sm/transcript/transcripttest"
 )
 
+// reads adds a reply of so many tokens that reads files, a line each, with their results.
+func reads(s *transcripttest.HandWritten, tokens int, files ...string) {
+	id := len(s.Records)
+	for _, name := range files {
+		call := fmt.Sprintf("toolu-%s-%d", s.ID, len(s.Records))
+		s.Put(time.Second, `{"type":"assistant","message":{"id":"msg-%s-%d","model":"claude-opus-4-6",
+			"usage":{"input_tokens":%d},"content":[
+			{"type":"tool_use","id":%q,"name":"Read","input":{"file_path":%q}}]}}`,
+			s.ID, id, tokens, call, name)
+		s.Put(time.Second, `{"type":"user","message":{"role":"user","content":[
+			{"type":"tool_result","tool_use_id":%q,"content":"package web"}]}}`, call)
+	}
+}
+
 // busy returns a session that reads files and is compacted, and one that continues it after a
 // clear or a handoff, or none.
 func busy(rng *rand.Rand, n int) []*transcripttest.HandWritten {
@@ -28,7 +42,7 @@ func busy(rng *rand.Rand, n int) []*transcripttest.HandWritten {
 			for range 1 + rng.IntN(2) {
 				files = append(files, fmt.Sprintf("/home/dev/web/%d.go", rng.IntN(30)))
 			}
-			if s.Work(size, files...); rng.IntN(8) == 0 {
+			if reads(s, size, files...); rng.IntN(8) == 0 {
 				s.Say("find out why the reader of the files loses the last line")
 			}
 		}
@@ -147,12 +161,12 @@ func TestBillsLiveAndPast(t *testing.T) {
 func TestBillsOfCopies(t *testing.T) {
 	s := transcripttest.NewHandWritten(1)
 	s.Turn()
-	s.Work(100_000, "/home/dev/web/a.go")
+	reads(s, 100_000, "/home/dev/web/a.go")
 	s.Compact("auto", 150)
-	s.Work(20_000, "/home/dev/web/a.go")
+	reads(s, 20_000, "/home/dev/web/a.go")
 	longer := s.Copied(2, true)
 	for i := range 12 {
-		longer.Work(30_000+i, "/home/dev/web/a.go")
+		reads(longer, 30_000+i, "/home/dev/web/a.go")
 	}
 	for _, all := range [][]*transcripttest.HandWritten{
 		{s},

@@ -28,8 +28,8 @@ func NewHandWritten(n int) *HandWritten {
 	}
 }
 
-// put adds a record with the common members and those of a JSON object.
-func (s *HandWritten) put(after time.Duration, format string, args ...any) map[string]any {
+// Put adds a record with the common members and those of a JSON object.
+func (s *HandWritten) Put(after time.Duration, format string, args ...any) map[string]any {
 	s.Now = s.Now.Add(after)
 	s.count++
 	r := map[string]any{
@@ -55,7 +55,7 @@ func (s *HandWritten) Turn() { s.Say("go on") }
 // Say is a prompt with this text. The record may be changed until it is written.
 func (s *HandWritten) Say(text string) map[string]any {
 	const prompt = `{"type":"user","message":{"role":"user","content":%q}}`
-	return s.put(30*time.Second, prompt, text)
+	return s.Put(30*time.Second, prompt, text)
 }
 
 // GoBack is a prompt after a rewind to before the n-th prompt, counted from 0: both
@@ -76,24 +76,8 @@ func (s *HandWritten) GoBack(n int) {
 // Read is replies of so many thousand tokens.
 func (s *HandWritten) Read(thousands ...int) {
 	for _, n := range thousands {
-		s.reply(10*time.Second, s.count, n*1000, "[]")
-	}
-}
-
-func (s *HandWritten) reply(after time.Duration, id, tokens int, content string) {
-	s.put(after, `{"type":"assistant","message":{"id":"msg-%s-%d","model":"claude-opus-4-6",
-		"usage":{"input_tokens":%d},"content":%s}}`, s.ID, id, tokens, content)
-}
-
-// Work is a reply of so many tokens that reads files, a line each, with their results.
-func (s *HandWritten) Work(tokens int, files ...string) {
-	id := s.count
-	for _, name := range files {
-		call := fmt.Sprintf("toolu-%s-%d", s.ID, s.count)
-		s.reply(time.Second, id, tokens, fmt.Sprintf(
-			`[{"type":"tool_use","id":%q,"name":"Read","input":{"file_path":%q}}]`, call, name))
-		s.put(time.Second, `{"type":"user","message":{"role":"user","content":[
-			{"type":"tool_result","tool_use_id":%q,"content":"package web"}]}}`, call)
+		s.Put(10*time.Second, `{"type":"assistant","message":{"id":"msg-%s-%d",
+			"model":"claude-opus-4-6","usage":{"input_tokens":%d},"content":[]}}`, s.ID, s.count, n*1000)
 	}
 }
 
@@ -104,7 +88,7 @@ func (s *HandWritten) Compact(trigger string, thousands int) map[string]any {
 		size = fmt.Sprintf(`,"preTokens":%d`, thousands*1000)
 	}
 	const boundary = `{"type":"system","subtype":"compact_boundary","compactMetadata":{"trigger":%q%s}}`
-	return s.put(20*time.Second, boundary, trigger, size)
+	return s.Put(20*time.Second, boundary, trigger, size)
 }
 
 // Filled is turns of readings up to a size, and a compaction.
