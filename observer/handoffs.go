@@ -1,7 +1,6 @@
 package observer
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"net/http"
@@ -120,8 +119,6 @@ func (a *App) NextInstruction(
 			if agent, err = c.fleet.Agent(id, true); err != nil {
 				return false, err
 			}
-			// The name may have been given to another client since.
-			agent = cmp.Or(c.fleet.Caller([]fleet.Process{{PID: asked.Client, Start: asked.Start}}), agent)
 			if first && c.foreignRun(agent, line) {
 				return false, refuse(
 					http.StatusConflict,

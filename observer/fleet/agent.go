@@ -238,6 +238,7 @@ func (f *Fleet) signal(session string, o hook.Origin) *agent {
 			f.adopt(a, rec) // the client has left that session
 		}
 		own := f.own(a, o)
+		a.Named = a.ID == o.Agent && a.ID != hook.TmuxAgent(o.Tmux, o.Server, o.Pane)
 		f.changed.agent(a.ID)
 		f.meet(a, &own)
 	}
@@ -256,10 +257,8 @@ func (f *Fleet) resolve(session string, o hook.Origin) *agent {
 		id = cmp.Or(f.registered(session, &o), id)
 	}
 	p := Process{o.PID, o.Start}
-	if a := f.agents[f.running[p]]; a != nil && a.Host != "" && (a.Host == id || id == pane) {
-		if host := f.orSession(id); host.Session != session || f.otherProcess(host, &o) {
-			return a
-		}
+	if a := f.agents[f.running[p]]; a != nil && (id == pane || a.Host != "" && a.Host == id) {
+		return a
 	}
 	if id == "" { // it does not name itself
 		id = f.inProcess(p)
@@ -280,7 +279,7 @@ func (f *Fleet) resolve(session string, o hook.Origin) *agent {
 // own is an origin without what the agent has inherited from its host.
 func (f *Fleet) own(a *agent, o hook.Origin) hook.Origin {
 	host := f.agents[a.Host]
-	if host == nil || host == a {
+	if host == nil {
 		return o
 	}
 	if host.inPane(o.Tmux, o.Server, o.Pane) {
@@ -349,8 +348,9 @@ type Agent struct {
 	// Carried is the time of the newest SessionStart of a fork or resume, whose
 	// session begins with the context of another.
 	Carried transcript.Instant
-	// Registered agents were made known by name, not by a signal.
-	Registered bool
+	// Registered agents were made known by name, not by a signal. Named means that the
+	// environment of the client has the id.
+	Registered, Named bool
 	// Place is where its client runs, as its hooks have reported it. Runs means that the
 	// process was seen running on this machine and not seen to end.
 	Place

@@ -17,8 +17,8 @@ import (
 // ended.
 func (f *Fleet) meet(a *agent, o *hook.Origin) {
 	before := a.seen()
-	if a.ID != o.Parent {
-		a.Parent = cmp.Or(o.Parent, a.Parent)
+	if parent := f.named(o.Parent); parent != a.ID {
+		a.Parent = cmp.Or(parent, a.Parent)
 	}
 	a.Name = cmp.Or(o.Name, a.Name)
 	a.Provider = cmp.Or(o.Provider, a.Provider)
@@ -39,6 +39,24 @@ func (f *Fleet) meet(a *agent, o *hook.Origin) {
 	if seen := a.seen(); seen != before {
 		f.emit(seen)
 	}
+}
+
+// named returns the id of the agent that an id stands for: one with the id of a session or
+// a pane may have got a name since.
+func (f *Fleet) named(id string) string {
+	rec := f.recordOf(id)
+	switch {
+	case f.agents[id] != nil:
+	case rec != nil:
+		return rec.Agent
+	case strings.HasPrefix(id, "tmux-"):
+		for _, a := range f.agents {
+			if hook.TmuxAgent(a.Tmux, a.Server, a.Pane) == id {
+				return a.ID
+			}
+		}
+	}
+	return id
 }
 
 // take makes a session the present one of an agent: a new session, or one that
@@ -164,14 +182,15 @@ func (f *Fleet) release(a *agent) {
 		f.runs(a, Process{}) // its pane may be that of its next client
 		return
 	}
-	place := a.Place
-	place.Host = cmp.Or(a.Host, a.ID) // its environment may have the name
+	if a.Named {
+		return
+	}
 	f.recordOf(a.Session).Agent = a.Session
 	f.changed.record(a.Session)
 	own := f.agent(a.Session)
 	own.Present = a.Present
 	own.Reported = a.Reported
-	own.Place = place
+	own.Place = a.Place
 	f.runs(own, own.Process)
 	f.active[own.ID] = f.active[a.ID]
 	delete(f.active, a.ID)

@@ -250,6 +250,20 @@ func (f *Fleet) Register(r Registration, now transcript.Instant) (n Update, err 
 			return n, fmt.Errorf("%s %q: %s", field.name, field.value, field.why)
 		}
 	}
+	for _, x := range f.agents { // hooks of such clients are not attributed by their pane
+		if x.inPane("", 0, r.Pane) && (x.Named || x.Host != "") && f.inClient(x) {
+			r.Session = cmp.Or(r.Session, x.Session)
+		}
+	}
+	other := f.currentAgent(f.sessions[r.Session])
+	if other != nil && other.ID != r.ID && f.inClient(other) {
+		for _, x := range []*agent{other, f.orSession(r.ID)} {
+			if x.Named && f.inClient(x) {
+				return n, fmt.Errorf("the client of %[1]s has this id in its environment, as under sm run; "+
+					"use sm register %[1]s --name NAME, or start it with another --name", x.ID)
+			}
+		}
+	}
 	a := f.agent(r.ID)
 	a.Registered = true
 	f.changed.agent(a.ID)
@@ -260,7 +274,7 @@ func (f *Fleet) Register(r Registration, now transcript.Instant) (n Update, err 
 	if r.Session != "" {
 		if a.Session != r.Session && a.Resumed != r.Session {
 			f.release(a)
-			if other := f.currentAgent(f.sessions[r.Session]); other != nil && !f.same(a, other) {
+			if other != nil && !f.same(a, other) {
 				f.release(other)
 			}
 		}
