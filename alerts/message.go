@@ -55,7 +55,7 @@ func defaultTexts() [Kinds]string {
 		KindWarning:   wording.Context + "Context at {{.Percent}}%, {{.Tokens}} tokens. A good time to write a handoff document and run sm handoff PATH.",
 		KindCritical:  wording.Context + "Context at {{.Percent}}%, critically high. Write your handoff document now and run sm handoff PATH. Compaction is near.",
 		KindCompacted: wording.Context + "{{.Name}} was compacted, {{.Trigger}}{{with .PreTokens}}, {{.}} tokens{{end}}, and is still running.",
-		KindStorm:     wording.Context + "{{.Name}} was compacted {{.Count}} times {{if .Turns}}within {{.Turns}} turns{{else}}in {{.Minutes}} min{{end}}: its context fills as fast as it is emptied.",
+		KindStorm:     wording.Context + "{{.Name}} was compacted {{.Count}} times {{if .Turns}}within {{.Turns}} turn{{if gt .Turns 1}}s{{end}}{{else}}in {{.Minutes}} min{{end}}: its context fills as fast as it is emptied.",
 		KindNoData:    wording.Context + "{{.Name}} is active, but its context size has not been seen for {{.Minutes}} min. sm doctor shows which source is silent.",
 		KindForecast: wording.Context + "Context at {{.Percent}}%, {{.Tokens}} tokens. " +
 			"{{if .Replies}}It is compacted in about {{.Replies}} {{if eq .Replies 1}}reply{{else}}replies{{end}}, " +
