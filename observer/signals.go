@@ -198,10 +198,7 @@ func (c *core) postSession(_ string, r *http.Request) (any, error) {
 	}
 	c.applyOrDefer(n, now)
 	v, err := c.fleet.View(reg.ID, now)
-	if err != nil { // it is there only once catch-up has ended
-		return api.Session{}, nil
-	}
-	return c.session(&v), nil
+	return c.session(&v), err
 }
 
 // learn follows the folder of transcripts of one that a client has named, if it is new.

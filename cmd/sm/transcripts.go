@@ -36,10 +36,13 @@ func (env *environ) transcripts(
 		return nil, nil, usagef("PATH is empty")
 	}
 	for _, path := range args {
-		if info, err := os.Stat(path); err == nil && info.Mode().IsRegular() &&
-			filepath.Ext(path) != ".jsonl" &&
-			!strings.HasSuffix(path, ".jsonl.zst") &&
-			!beginsWithRecord(path) {
+		info, err := os.Stat(path)
+		if err != nil || !info.Mode().IsRegular() || filepath.Ext(path) == ".jsonl" ||
+			strings.HasSuffix(path, ".jsonl.zst") {
+			continue
+		}
+		head := history.Head(path) // nil if it cannot be read; reading it gives the error
+		if head != nil && !bytes.HasPrefix(bytes.TrimLeft(head, " \t\r\n"), []byte("{")) {
 			return nil, nil, usagef(
 				"%s is no transcript: give a .jsonl file of a client, or a folder with such files",
 				quote(path),
@@ -50,13 +53,6 @@ func (env *environ) transcripts(
 		args, err = existingProjects(cfg, env)
 	}
 	return cfg, args, err
-}
-
-// beginsWithRecord reports whether a file begins with a JSON object, as
-// transcripts do. A file that cannot be read passes; reading it gives the error.
-func beginsWithRecord(path string) bool {
-	head := history.Head(path)
-	return head == nil || bytes.HasPrefix(bytes.TrimLeft(head, " \t\r\n"), []byte("{"))
 }
 
 // existingProjects are the folders with transcripts that there are, of all clients.

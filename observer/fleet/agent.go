@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"maps"
 	"slices"
+	"strings"
 	"time"
 
 	"sm/alerts"
@@ -238,7 +239,11 @@ func (f *Fleet) signal(session string, o hook.Origin) *agent {
 			f.adopt(a, rec) // the client has left that session
 		}
 		own := f.own(a, o)
-		a.Named = a.ID == o.Agent && a.ID != hook.TmuxAgent(o.Tmux, o.Server, o.Pane)
+		if a.Registered { // what was registered counts before the environment
+			own.Parent = cmp.Or(a.Parent, own.Parent)
+			own.Name = cmp.Or(a.Name, own.Name)
+		}
+		a.Named = a.ID == o.Agent && !strings.HasPrefix(a.ID, "tmux-")
 		f.changed.agent(a.ID)
 		f.meet(a, &own)
 	}
