@@ -24,10 +24,11 @@ Send a message to an agent
 Add a message to an agent's queue. It is delivered at the end of the agent's turn, an important one between two tool
 calls, an urgent one at once. With - the text is read from standard input. Exit code 0 means that the message is
 stored. It is delivered once; without a delivery within queue.ttl it expires. 'sm messages ID' shows this.
-It is refused while sm only watches, see 'sm doctor', and beyond queue.per_sender_minute.
+It is refused while sm only watches, see 'sm doctor', and beyond queue.per_sender_minute. A message is one line: breaks
+and tabs become spaces. Send the path of a file for more.
 
 $ sm send web "Look at CI."
-$ git diff --stat | sm send --important web -
+$ git log -1 --format=%s | sm send --important web -
 
 --important deliver it between two tool calls
 --urgent deliver it at once
