@@ -110,10 +110,10 @@ $ sm register web --name web --pane %3
 		r.ID = args[0]
 		if r.SessionID == "" {
 			// A new name may begin like others; those of panes are given by sm.
-			s, _ := client.Session(ctx, r.ID)
-			if cmp.Or(s.Name, s.Title) == r.ID || strings.HasPrefix(s.SessionID, r.ID) ||
-				strings.HasPrefix(r.ID, "tmux-") {
-				r.ID = cmp.Or(s.ID, r.ID)
+			s, err := client.Session(ctx, r.ID)
+			if err == nil && (cmp.Or(s.Name, s.Title) == r.ID ||
+				strings.HasPrefix(s.SessionID, r.ID) || strings.HasPrefix(r.ID, "tmux-")) {
+				r.ID = s.ID
 			}
 		}
 		s, err := client.Register(ctx, r)

@@ -182,9 +182,6 @@ func (f *Fleet) release(a *agent) {
 		f.runs(a, Process{}) // its pane may be that of its next client
 		return
 	}
-	if a.Named {
-		return
-	}
 	f.recordOf(a.Session).Agent = a.Session
 	f.changed.record(a.Session)
 	own := f.agent(a.Session)

@@ -250,17 +250,24 @@ func (f *Fleet) Register(r Registration, now transcript.Instant) (n Update, err 
 			return n, fmt.Errorf("%s %q: %s", field.name, field.value, field.why)
 		}
 	}
-	for _, x := range f.agents { // hooks of such clients are not attributed by their pane
-		if x.inPane("", 0, r.Pane) && (x.Named || x.Host != "") && f.inClient(x) {
+	for id, x := range f.agents { // one agent in a pane
+		switch {
+		case id == r.ID || !x.inPane("", 0, r.Pane):
+		case f.inClient(x):
 			r.Session = cmp.Or(r.Session, x.Session)
+		default:
+			x.Pane = ""
+			f.changed.agent(id)
 		}
 	}
 	other := f.currentAgent(f.sessions[r.Session])
 	if other != nil && other.ID != r.ID && f.inClient(other) {
 		for _, x := range []*agent{other, f.orSession(r.ID)} {
 			if x.Named && f.inClient(x) {
-				return n, fmt.Errorf("the client of %[1]s has this id in its environment, as under sm run; "+
-					"use sm register %[1]s --name NAME, or start it with another --name", x.ID)
+				return n, fmt.Errorf(
+					"the client of %[1]s has this id in its environment, as under sm run; use sm register %[1]s --name NAME, or start it with another --name",
+					x.ID,
+				)
 			}
 		}
 	}
