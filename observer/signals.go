@@ -192,6 +192,7 @@ func (c *core) postSession(_ string, r *http.Request) (any, error) {
 		Provider: reg.Provider,
 		Session:  reg.SessionID,
 		Pane:     reg.Pane,
+		Tmux:     reg.Tmux,
 	}, transcript.InstantOf(now))
 	if err != nil {
 		return nil, refuse(http.StatusUnprocessableEntity, err.Error())

@@ -108,6 +108,7 @@ $ sm register web --name web --pane %3
 		"pane":     &r.Pane,
 	}, env.asking(func(ctx context.Context, client *api.Client, args []string) error {
 		r.ID = args[0]
+		r.Tmux = env.Origin(time.Now()).Tmux
 		if r.SessionID == "" {
 			// A new name may begin like others; those of panes are given by sm.
 			s, err := client.Session(ctx, r.ID)

@@ -16,10 +16,12 @@ package install
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"fmt"
 	"io"
 	"os"
 	"path/filepath"
+	"reflect"
 
 	"github.com/rogpeppe/go-internal/diff"
 
@@ -222,7 +224,9 @@ func (in *installation) prepare(c change) (*File, []byte, error) {
 		e.uninstall()
 	}
 	text := e.text()
-	if known && file.Exists() && sameJSON(text, before) {
+	var now, then any
+	if known && file.Exists() && json.Unmarshal(settingsBody(text), &now) == nil &&
+		json.Unmarshal(settingsBody(before), &then) == nil && reflect.DeepEqual(now, then) {
 		text = before
 	}
 	if !c.uninstall {

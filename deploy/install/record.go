@@ -9,7 +9,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"reflect"
 
 	"sm/deploy/jsonedit"
 	"sm/handoff/files"
@@ -74,13 +73,6 @@ func parsed(text []byte) *jsonedit.Value {
 		return nil
 	}
 	return doc.Root
-}
-
-// sameJSON reports whether two settings files mean the same.
-func sameJSON(a, b []byte) bool {
-	var x, y any
-	return json.Unmarshal(settingsBody(a), &x) == nil &&
-		json.Unmarshal(settingsBody(b), &y) == nil && reflect.DeepEqual(x, y)
 }
 
 // forget removes the record, and the folders of an installation that are empty then.

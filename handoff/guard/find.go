@@ -81,7 +81,11 @@ func guardFiles(dirs []string, c Client) iter.Seq2[string, *State] {
 	return func(yield func(string, *State) bool) {
 		for _, path := range guardPaths(dirs) {
 			text, err := files.Read(path, maxGuardFile)
-			if err != nil || !c.mayBeIn(text) {
+			// Of a thousand old sessions hardly one names the client, and a search is far
+			// cheaper than parsing.
+			named := c.PID > 1 && bytes.Contains(text, []byte(strconv.Itoa(c.PID))) ||
+				c.SessionID != "" && bytes.Contains(text, []byte(c.SessionID))
+			if err != nil || !named {
 				continue
 			}
 			if s, err := ParseState(text); err == nil && !yield(path, s) {
@@ -116,11 +120,4 @@ func guardPaths(dirs []string) (paths []string) {
 		}
 	}
 	return paths
-}
-
-// mayBeIn reports whether a text can name the client. Of a thousand old sessions hardly one
-// does, and a search is far cheaper than parsing.
-func (c Client) mayBeIn(text []byte) bool {
-	return c.PID > 1 && bytes.Contains(text, []byte(strconv.Itoa(c.PID))) ||
-		c.SessionID != "" && bytes.Contains(text, []byte(c.SessionID))
 }

@@ -12,6 +12,8 @@ type Registration struct {
 	SessionID      string `json:"claude_session_id,omitempty"`
 	TranscriptPath string `json:"transcript_path,omitempty"`
 	Pane           string `json:"pane,omitempty"`
+	// Tmux is the socket of the pane's tmux server, "" where unknown.
+	Tmux string `json:"tmux_socket,omitempty"`
 }
 
 // Usage is the answer of POST /hooks/context-usage to an event.

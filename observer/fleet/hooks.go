@@ -214,8 +214,8 @@ func posted(u *hook.ContextUsage, window int64, now transcript.Instant) Sample {
 // Registration makes an agent known by name.
 type Registration struct {
 	ID, Parent, Name, Provider string
-	// Session is a session's id, Pane a %id; "" where unknown.
-	Session, Pane string
+	// Session is a session's id, Pane a %id, Tmux the socket of its server; "" where unknown.
+	Session, Pane, Tmux string
 }
 
 // Register applies a registration, which may repeat an earlier one with more.
@@ -252,7 +252,7 @@ func (f *Fleet) Register(r Registration, now transcript.Instant) (n Update, err 
 	}
 	for id, x := range f.agents { // one agent in a pane
 		switch {
-		case id == r.ID || !x.inPane("", 0, r.Pane):
+		case id == r.ID || !x.inPane(r.Tmux, 0, r.Pane):
 		case f.inClient(x):
 			r.Session = cmp.Or(r.Session, x.Session)
 		default:
@@ -277,6 +277,7 @@ func (f *Fleet) Register(r Registration, now transcript.Instant) (n Update, err 
 	f.meet(a, &hook.Origin{Parent: r.Parent, Name: r.Name, Provider: r.Provider})
 	if r.Pane != "" {
 		a.Pane = r.Pane
+		a.Tmux = r.Tmux
 	}
 	if r.Session != "" {
 		if a.Session != r.Session && a.Resumed != r.Session {

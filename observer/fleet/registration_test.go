@@ -127,3 +127,14 @@ func TestRegisterNamedClients(t *testing.T) {
 		t.Errorf("got %+v", a)
 	}
 }
+
+// TestRegisterPaneOfServer tests that a pane is that of its tmux server.
+func TestRegisterPaneOfServer(t *testing.T) {
+	o := inPane("%3", 50, 7)
+	s := newScenario(t).play(starts(1, 1, "startup", o))
+	s.play(registers(2, Registration{ID: "em", Pane: "%3", Tmux: "/tmp/tmux-1/other"}))
+	s.play(fires(3, 1, prompted, o))
+	if a := s.f.agents["em"]; a.Session != "" || a.Tmux != "/tmp/tmux-1/other" {
+		t.Errorf("got %+v", a.Place)
+	}
+}

@@ -54,7 +54,11 @@ func (r *record) classify(w *walker, line []byte, e *transcript.Entry) {
 		case "turn_duration":
 			e.Kind = transcript.KindTurnEnd
 		case "informational":
-			if isIdleNotice(w.Decode(r.queued)) {
+			// Clients since 2.1.299 write it after they compacted an idle conversation, or
+			// used a summary that they wrote while the user was away.
+			content := w.Decode(r.queued)
+			if bytes.HasPrefix(content, []byte("Compacted while idle")) ||
+				bytes.HasPrefix(content, []byte("Compacted using a summary written while you were away")) {
 				e.Kind = transcript.KindIdleNotice
 			}
 		case "agents_killed", "api_error", "away_summary", "bridge_status", "checkpoint_done",
@@ -141,14 +145,6 @@ func (r *record) boundary(w *walker, e *transcript.Entry) {
 		e.Duration = time.Duration(r.duration) * time.Millisecond
 	}
 	e.Trigger = transcript.TriggerOf(string(w.Decode(r.trigger)))
-}
-
-// isIdleNotice reports whether content is the notice that a client since 2.1.299
-// writes after it compacted an idle conversation, or used a summary that it wrote
-// while the user was away.
-func isIdleNotice(content []byte) bool {
-	return bytes.HasPrefix(content, []byte("Compacted while idle")) ||
-		bytes.HasPrefix(content, []byte("Compacted using a summary written while you were away"))
 }
 
 // user distinguishes summaries, prompts and other user records.
