@@ -28,13 +28,3 @@ func (f *Fold) bill(e *transcript.Entry) {
 		f.bills.Heard(e)
 	}
 }
-
-// sinceLast is how long before an automatic compaction the last record was
-// stamped, in milliseconds: the client writes nothing while it compacts. 0 is
-// for unknown.
-func (f *Fold) sinceLast(ev *transcript.Event) int64 {
-	if ev.Trigger != transcript.Auto {
-		return 0
-	}
-	return bills.Millis(f.before, ev.At)
-}

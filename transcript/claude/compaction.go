@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"sm/transcript"
+	"sm/transcript/bills"
 	"sm/transcript/claude/hook"
 )
 
@@ -72,15 +73,6 @@ func (f *Fold) trigger(e *transcript.Entry) transcript.Trigger {
 // compactsIdle reports whether a version of the client compacts idle conversations.
 func compactsIdle(version string) bool {
 	return hook.AtLeast(version, 2, 1, 299)
-}
-
-// idled makes the newest compaction an idle one: the client's notice follows it.
-func (f *Fold) idled() {
-	if i := len(f.Compactions) - 1; i >= 0 && f.Session.Blank &&
-		f.Compactions[i].Trigger == transcript.Auto {
-		f.Retrigger(i, transcript.Idle)
-	}
-	f.decide()
 }
 
 // decide makes the trigger of the newest compaction final.
@@ -164,7 +156,11 @@ func (f *Fold) compact(ev transcript.Event, now moment) {
 	}
 	i := f.Tally.Add(ev)
 	if f.bills != nil {
-		f.bills.Compacted(i, transcript.Bill{Millis: f.sinceLast(&ev)})
+		b := transcript.Bill{}
+		if ev.Trigger == transcript.Auto { // the client writes nothing while it compacts
+			b.Millis = bills.Millis(f.before, ev.At)
+		}
+		f.bills.Compacted(i, b)
 	}
 	f.blank(now)
 }

@@ -53,15 +53,6 @@ func (c cost) usage() transcript.Usage {
 	}
 }
 
-func costOf(u transcript.Usage) cost {
-	return cost{
-		uint32(u.Input),
-		uint32(u.CacheCreation),
-		uint32(u.CacheRead),
-		uint32(u.Output),
-	}
-}
-
 // priced is a message with its cost.
 type priced struct {
 	id transcript.Key
@@ -154,7 +145,11 @@ func (f *Fold) Add(e *transcript.Entry) (fresh bool) {
 		f.decide()
 		f.read(e, now)
 	case transcript.KindIdleNotice:
-		f.idled()
+		if i := len(f.Compactions) - 1; i >= 0 && f.Session.Blank &&
+			f.Compactions[i].Trigger == transcript.Auto {
+			f.Retrigger(i, transcript.Idle)
+		}
+		f.decide()
 	case transcript.KindHeard:
 		f.chain.heard = f.order
 	case transcript.KindAside:
@@ -272,7 +267,11 @@ func (f *Fold) message(e *transcript.Entry, n *int, sum *transcript.Usage, side 
 		*n++
 		was = transcript.Usage{}
 	}
-	f.newest = priced{id, costOf(e.Usage)}
+	u := &e.Usage
+	f.newest = priced{
+		id,
+		cost{uint32(u.Input), uint32(u.CacheCreation), uint32(u.CacheRead), uint32(u.Output)},
+	}
 	f.costs[id] = f.newest.cost
 	*sum = sum.Plus(e.Usage).Minus(was)
 	if i := len(f.Messages) - 1; i >= 0 && f.Messages[i].ID == id {

@@ -111,7 +111,11 @@ func (r *record) read(w *walker, e *transcript.Entry) {
 		case "origin":
 			r.source = w.Only(value, "kind")
 		case "turnPosition":
-			r.turn = w.turnIndex(value)
+			for name, value := range w.Members(value) {
+				if string(name) == "turnIndex" {
+					r.turn = w.Figure(value)
+				}
+			}
 		case "attachment":
 			r.attach(w, value)
 		case "operation":
@@ -132,16 +136,6 @@ func (r *record) read(w *walker, e *transcript.Entry) {
 			r.explicit = w.IsTrue(value)
 		}
 	}
-}
-
-// turnIndex returns the number of the turn that a position names, 0 for none.
-func (w *walker) turnIndex(value jsonwalk.Text) (turn int64) {
-	for name, value := range w.Members(value) {
-		if string(name) == "turnIndex" {
-			turn = w.Figure(value)
-		}
-	}
-	return turn
 }
 
 // message reads the API message of a record. Of a repeated message only the last

@@ -93,7 +93,14 @@ const (
 func (f *Fold) compact(r *record, e *transcript.Entry) (fresh bool) {
 	key := transcript.Join(windows, transcript.KeyOf(r.windowID))
 	if len(r.windowID) == 0 {
-		key = f.placeKey()
+		n := len(f.Compactions) - f.copies.n + 1
+		key = f.key
+		if f.copies.now {
+			f.copies.n++
+			n = f.copies.n
+			key = f.copies.origin
+		}
+		key = transcript.Join(key, nameless, transcript.Key(n))
 	}
 	if slices.ContainsFunc(
 		f.Compactions,
@@ -126,15 +133,6 @@ func (f *Fold) compact(r *record, e *transcript.Entry) (fresh bool) {
 	e.PreTokens = c.PreTokens
 	e.InOrder = true
 	return true
-}
-
-// placeKey names a compaction by its place in its thread.
-func (f *Fold) placeKey() transcript.Key {
-	if f.copies.now {
-		f.copies.n++
-		return transcript.Join(f.copies.origin, nameless, transcript.Key(f.copies.n))
-	}
-	return transcript.Join(f.key, nameless, transcript.Key(len(f.Compactions)-f.copies.n+1))
 }
 
 // trigger returns the cause of a compaction. If turns do not name theirs, the turn

@@ -74,16 +74,6 @@ func (fl *file) place(path string) {
 	fl.id, _ = fl.format.Identify(path)
 }
 
-// reached notes how far a file has been read, and which file that is by now.
-func (x *index) reached(fl *file, to transcript.Cursor) {
-	if x.inodes[fl.inode()] == fl {
-		delete(x.inodes, fl.inode())
-	}
-	fl.cursor = to
-	fl.known = true
-	x.inodes[fl.inode()] = fl
-}
-
 // forget drops a file that is no more. It may have come back meanwhile.
 func (x *index) forget(fl *file) {
 	if x.files[fl.cursor.Path] == fl {

@@ -317,7 +317,12 @@ func (f *follower) done(r result) {
 	if r.err != nil {
 		return
 	}
-	f.index.reached(fl, r.cursor)
+	if f.index.inodes[fl.inode()] == fl {
+		delete(f.index.inodes, fl.inode())
+	}
+	fl.cursor = r.cursor
+	fl.known = true
+	f.index.inodes[fl.inode()] = fl
 	switch {
 	case r.live != nil && f.makeRoom(r.written):
 		f.followLive(fl, r) // which first looks for what has happened meanwhile
