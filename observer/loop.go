@@ -67,7 +67,12 @@ func (a *App) loop(ctx context.Context) {
 			if busy := c.store(); !busy && garbage > garbageMany && c.caughtUp &&
 				now.Sub(changed) > garbageAfter {
 				garbage = 0
-				a.work.Go(a.releaseMemory)
+				a.work.Go(func() { // give back what reading and storing have left behind
+					if err := a.store.Release(); err != nil {
+						a.log.Debug("memory cannot be released", "err", err)
+					}
+					debug.FreeOSMemory()
+				})
 			}
 		case done := <-c.writer.done:
 			garbage += len(done.Values) / garbageValues
@@ -105,14 +110,6 @@ func runFollower(ctx context.Context, a *App, cursors []transcript.Cursor) {
 		Learn:     a.learnt,
 		Alive:     a.o.Alive,
 	}, cursors, a.changes)
-}
-
-// releaseMemory gives back what reading and storing have left behind.
-func (a *App) releaseMemory() {
-	if err := a.store.Release(); err != nil {
-		a.log.Debug("memory cannot be released", "err", err)
-	}
-	debug.FreeOSMemory()
 }
 
 // apply takes a change of a transcript.

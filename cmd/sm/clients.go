@@ -3,10 +3,7 @@ package main
 import (
 	"slices"
 
-	"sm/cmd/internal/caller"
-	"sm/cmd/sm/internal/config"
 	"sm/handoff/codexcli"
-	"sm/handoff/proc"
 	"sm/handoff/supervise"
 	"sm/transcript"
 	"sm/transcript/claude"
@@ -37,16 +34,4 @@ func clientNames() (names []string) {
 		names = append(names, c.Client)
 	}
 	return names
-}
-
-// watchedClients lists all clients with the folders that this user's configuration
-// names. only means that the user has named the folders to watch: those of Codex are
-// then watched only if CODEX_HOME is set.
-func (env *environ) watchedClients(cfg *config.Config, only bool) (clients.Table, error) {
-	projects, err := cfg.ProjectDirs(env.Env)
-	if err != nil {
-		return nil, err
-	}
-	held := caller.Holder(new(proc.Locks))
-	return clientTable(held, projects, env.WatchedCodexDirs(only)), nil
 }

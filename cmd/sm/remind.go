@@ -115,7 +115,13 @@ $ sm reminders cancel web
 Reset an agent's reminder timers
 
 $ sm reminders reset web
-`, nil, env.asking(env.resetReminders)))
+`, nil, env.asking(func(ctx context.Context, client *api.Client, args []string) error {
+			n, err := client.ResetReminders(ctx, args[0])
+			if err != nil {
+				return err
+			}
+			return env.print("reset %d", n.Reset)
+		})))
 }
 
 // cancelReminders cancels the reminder of an id, else all of an agent.
@@ -147,16 +153,4 @@ func (env *environ) cancelReminders(
 		return fmt.Errorf("%s has no reminder; 'sm reminders' lists them", quote(args[0]))
 	}
 	return env.print("cancelled %d", len(gone.Reminders))
-}
-
-func (env *environ) resetReminders(
-	ctx context.Context,
-	client *api.Client,
-	args []string,
-) error {
-	n, err := client.ResetReminders(ctx, args[0])
-	if err != nil {
-		return err
-	}
-	return env.print("reset %d", n.Reset)
 }

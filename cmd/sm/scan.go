@@ -61,7 +61,11 @@ $ sm scan --json | jq .peak_context_tokens
 		if asJSON {
 			var lines []scanned
 			for _, v := range views {
-				lines = append(lines, scanOf(v))
+				s := scannedOf(wire.Session(v))
+				s.Bytes = v.Bytes
+				s.Lines = v.Lines
+				s.BadLines = v.Bad
+				lines = append(lines, s)
 			}
 			return errors.Join(writeLines(env.Stdout, lines), err)
 		}
@@ -111,14 +115,6 @@ type scanned struct {
 	Bytes        int64           `json:"bytes"`
 	Lines        int64           `json:"lines"`
 	BadLines     int64           `json:"bad_lines"`
-}
-
-func scanOf(v fleet.View) scanned {
-	s := scannedOf(wire.Session(v))
-	s.Bytes = v.Bytes
-	s.Lines = v.Lines
-	s.BadLines = v.Bad
-	return s
 }
 
 // scannedOf takes what a line has in common with a session by the names in JSON.

@@ -82,15 +82,19 @@ func alertOptions(c *config.Config) alerts.Options {
 	}
 }
 
-// observerOptions turns the configuration into what the observer takes; see watchedClients for
-// only.
+// observerOptions turns the configuration into what the observer takes. only means that the
+// user has named the folders to watch: those of Codex are then watched only if CODEX_HOME is
+// set.
 func (env *environ) observerOptions(
 	cfg *config.Config,
 	only bool,
 ) (o observer.Options, err error) {
-	if o.Clients, err = env.watchedClients(cfg, only); err != nil {
+	projects, err := cfg.ProjectDirs(env.Env)
+	if err != nil {
 		return o, err
 	}
+	held := caller.Holder(new(proc.Locks))
+	o.Clients = clientTable(held, projects, env.WatchedCodexDirs(only))
 	if o.State, err = env.StateDir(cfg.State); err != nil {
 		return o, err
 	}

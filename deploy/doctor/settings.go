@@ -32,7 +32,14 @@ func (d *doctor) settings(ctx context.Context) {
 			return
 		}
 	}
-	d.switches(layers)
+	if v, l := strongest(layers, "disableAllHooks"); v.IsTrue() {
+		d.broken("hooks", "remove disableAllHooks there",
+			"disableAllHooks in %s turns hooks and status line off", l.Path)
+	}
+	if v, l := strongest(layers, "allowManagedHooksOnly"); v.IsTrue() && l.Path == d.Managed {
+		d.broken("hooks", "ask who manages this machine to allow other hooks, or to add ours",
+			"allowManagedHooksOnly in %s turns all other hooks off", l.Path)
+	}
 	d.hooks(ctx, layers)
 	d.statusLine(layers)
 }
@@ -68,18 +75,6 @@ func strongest(layers []*install.Editor, path ...string) (*jsonedit.Value, *inst
 		}
 	}
 	return nil, nil
-}
-
-// switches checks the settings that turn all hooks off.
-func (d *doctor) switches(layers []*install.Editor) {
-	if v, l := strongest(layers, "disableAllHooks"); v.IsTrue() {
-		d.broken("hooks", "remove disableAllHooks there",
-			"disableAllHooks in %s turns hooks and status line off", l.Path)
-	}
-	if v, l := strongest(layers, "allowManagedHooksOnly"); v.IsTrue() && l.Path == d.Managed {
-		d.broken("hooks", "ask who manages this machine to allow other hooks, or to add ours",
-			"allowManagedHooksOnly in %s turns all other hooks off", l.Path)
-	}
 }
 
 // statusLine checks the status line that the client shows.

@@ -159,13 +159,12 @@ func (f *Fleet) leave(a *agent, rec *SessionRecord) {
 	key := rec.SessionID
 	other := f.agents[rec.Agent]
 	switch {
-	case rec.Agent == a.ID:
-	case other == nil && rec.Agent == key:
+	case other == nil:
 		f.rename(key, a.ID)
-	case other != nil && other.Session == key && f.same(a, other):
-		// It was an agent of its own only because no more was known of it.
+	case other == a || other.Session != key:
+	case f.same(a, other): // an agent of its own only because no more was known of it
 		f.merge(other, a)
-	case other != nil && other.Session == key:
+	default:
 		other.Session = ""
 		f.changed.agent(other.ID)
 	}

@@ -311,18 +311,13 @@ func (t *eventMaker) rewound(e *transcript.Entry) {
 		t.changed.agent(t.a.ID)
 	}
 	if e.Rewound {
-		t.forsake(t.a, left, until)
-	}
-}
-
-// forsake drops the readings of the part of a conversation that it has lost.
-func (f *Fleet) forsake(a *agent, left, until transcript.Instant) {
-	a.recent = slices.DeleteFunc(a.recent, func(r transcript.Reading) bool {
-		return r.At > left && r.At <= until
-	})
-	if a.Sample.Back {
-		a.Sample.Back = a.Sample.Tokens == 0
-		f.compare(a)
-		f.changed.agent(a.ID)
+		t.a.recent = slices.DeleteFunc(t.a.recent, func(r transcript.Reading) bool {
+			return r.At > left && r.At <= until // of the part that the conversation has lost
+		})
+		if t.a.Sample.Back {
+			t.a.Sample.Back = t.a.Sample.Tokens == 0
+			t.compare(t.a)
+			t.changed.agent(t.a.ID)
+		}
 	}
 }

@@ -102,7 +102,9 @@ func (f *Fleet) pay(a *agent, usd float64, p Process, at transcript.Instant) {
 	case a.Carried != 0 &&
 		at <= a.Carried+lag: // it may show 0 before it has read the session's total
 	case own < 0:
-		if len(before) == 0 && f.begun(a, at) {
+		// The session began with its client, and all of it was observed or has just happened.
+		if len(before) == 0 && (a.Fresh == a.Session ||
+			f.transcript(a.Session) != nil && len(f.recordsOf(a.ID)) < 2 && f.isNew(a, at)) {
 			spent = usd
 		}
 	case usd >= before[own].USD:
@@ -143,13 +145,6 @@ func (f *Fleet) EstimatedToday() *float64 {
 		return nil
 	}
 	return new(math.Round(sum*1e6) / 1e6) // whatever the order of the files
-}
-
-// begun reports whether an agent's session began with its client, and all of it
-// was observed or has just happened.
-func (f *Fleet) begun(a *agent, at transcript.Instant) bool {
-	return a.Fresh == a.Session ||
-		f.transcript(a.Session) != nil && len(f.recordsOf(a.ID)) < 2 && f.isNew(a, at)
 }
 
 // isNew reports whether a session is young by its transcript and has no copied

@@ -28,7 +28,10 @@ func (f *Fleet) place(c *transcript.Change) (x *file, was transcript.Session) {
 	}
 	if !c.Whole {
 		was = x.Session
-		x.grows(&c.Cursor)
+		if c.Cursor.Offset > x.Cursor.Offset &&
+			changedAt(&c.Cursor)-changedAt(&x.Cursor) >= growsAfter {
+			x.grew = true
+		}
 	}
 	x.Cursor = c.Cursor
 	x.Name = c.Name
@@ -246,7 +249,7 @@ type file struct {
 	of      *session
 	backlog []past // until Settle
 	sub     bool   // a subagent's
-	grew    bool   // while it was watched: see grows
+	grew    bool   // while it was watched, after a pause
 }
 
 // key returns the key of the session of a file: the session's id if the name
@@ -345,26 +348,8 @@ func isUUID(s string) bool { return len(s) == 36 && guuid.Validate(s) == nil }
 // without a pause.
 const growsAfter = transcript.Instant(2 * time.Second)
 
-// grows sets grew if the file has grown to a cursor after a pause.
-func (x *file) grows(c *transcript.Cursor) {
-	if c.Offset > x.Cursor.Offset && changedAt(c)-changedAt(&x.Cursor) >= growsAfter {
-		x.grew = true
-	}
-}
-
 func changedAt(c *transcript.Cursor) transcript.Instant {
 	return transcript.Instant(max(c.Modified, -c.Modified))
-}
-
-// lastWritten is when a session's client last wrote, by its newest record. The
-// time of the file counts once it has grown since it is known, for the client
-// may have a wrong clock and some records have no time; until then it may be
-// that of a copy.
-func lastWritten(x *file) transcript.Instant {
-	if x.Session.Active != 0 && !x.grew {
-		return x.Session.Active
-	}
-	return max(x.Session.Active, changedAt(&x.Cursor))
 }
 
 // compareOrigin sorts originals before copies.

@@ -59,10 +59,15 @@ func (r *row) at() transcript.Instant {
 	return max(r.of.Spoke, r.of.Hooked)
 }
 
-// last is the newest sign of activity: see lastWritten.
+// last is the newest sign of activity. The time of the file counts once it has grown since it
+// is known, for the client may have a wrong clock and some records have no time; until then it
+// may be that of a copy.
 func (r *row) last() (at transcript.Instant) {
 	if r.s != nil {
-		at = lastWritten(r.s.own[0])
+		x := r.s.own[0]
+		if at = x.Session.Active; at == 0 || x.grew {
+			at = max(at, changedAt(&x.Cursor))
+		}
 	}
 	if r.of != nil {
 		at = max(at, r.of.Spoke, r.of.Hooked)

@@ -105,8 +105,9 @@ func (h *History) add(c transcript.Change) {
 
 // note keeps a record.
 func (p *log) note(e *transcript.Entry) {
-	if e.Text != "" && !p.begun {
-		p.follows = p.follows || goesOn(e)
+	if e.Text != "" && !p.begun { // a /clear or a handoff began the session
+		p.follows = p.follows || e.Kind == transcript.KindAside || wording.IsDocument(e.Text) ||
+			e.Kind == transcript.KindTurnStart && wording.MayResume(e.Text)
 	}
 	p.noticed = p.noticed || strings.Contains(e.Text, wording.Context)
 	r, ok := p.record(e)
@@ -138,13 +139,6 @@ func (h *History) Clients() (parts []*History) {
 		}
 	}
 	return parts
-}
-
-// goesOn reports whether a record at the beginning of a transcript shows that the session
-// began with a /clear or a handoff.
-func goesOn(e *transcript.Entry) bool {
-	return e.Kind == transcript.KindAside || wording.IsDocument(e.Text) ||
-		e.Kind == transcript.KindTurnStart && wording.MayResume(e.Text)
 }
 
 func (p *log) record(e *transcript.Entry) (r record, ok bool) {

@@ -116,13 +116,8 @@ const (
 	leastHandoffs = 3
 )
 
-// of is the cost of boundaries of one kind.
-func (c *Costs) of(kind transcript.Billed) *Cost {
-	return [...]*Cost{&c.Compactions, &c.Handoffs, &c.Clears}[kind]
-}
-
 func (c *Costs) add(b *transcript.Bill) {
-	x := c.of(b.Kind)
+	x := [...]*Cost{&c.Compactions, &c.Handoffs, &c.Clears}[b.Kind]
 	x.Count++
 	x.Dropped += b.Dropped()
 	x.millis += b.Millis

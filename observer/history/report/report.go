@@ -40,7 +40,14 @@ func Of(ctx context.Context, h *history.History, o Options) (*Report, error) {
 		return nil, err
 	}
 	engine, _ := alerts.New(o.Policy) // the same policy
-	s := newSums(storms, projects)
+	s := &sums{
+		engine:    storms,
+		projects:  projects,
+		byProject: map[string]*Row{},
+		models:    map[string]*Row{},
+		months:    map[string]*Row{},
+		sizes:     map[string][]int64{},
+	}
 	forecasts := newForecasts(engine)
 	if err := h.InOrder(ctx, func(t *history.Timeline, i int) {
 		if i == 0 {

@@ -47,17 +47,6 @@ type cycle struct {
 	at      time.Time
 }
 
-func newSums(engine *alerts.Engine, projects map[string]string) *sums {
-	return &sums{
-		engine:    engine,
-		projects:  projects,
-		byProject: map[string]*Row{},
-		models:    map[string]*Row{},
-		months:    map[string]*Row{},
-		sizes:     map[string][]int64{},
-	}
-}
-
 // take adds a session's transcript.
 func (s *sums) take(t *history.Timeline) {
 	id := t.Events[0].Agent
@@ -159,11 +148,15 @@ func Count(c *api.Compactions, t alerts.Trigger) {
 
 // rows are those that something of an agent and a model counts for that happened at a time.
 func (s *sums) rows(agent, model string, at time.Time) [4]*Row {
+	month := "" // of the local calendar
+	if !at.IsZero() {
+		month = at.Local().Format("2006-01")
+	}
 	return [...]*Row{
 		&s.total,
 		rowOf(s.byProject, s.projects[agent]),
 		rowOf(s.models, model),
-		rowOf(s.months, monthOf(at)),
+		rowOf(s.months, month),
 	}
 }
 
@@ -172,14 +165,6 @@ func rowOf(rows map[string]*Row, name string) *Row {
 		rows[name] = &Row{Name: name}
 	}
 	return rows[name]
-}
-
-// monthOf is that of the local calendar, "" for no time.
-func monthOf(at time.Time) string {
-	if at.IsZero() {
-		return ""
-	}
-	return at.Local().Format("2006-01")
 }
 
 // report is what it all adds up to, with the sessions that there are.

@@ -51,7 +51,14 @@ func Explain(cmd *cobra.Command, agents cobra.CompletionFunc) {
 					usageOf(c),
 				)
 			case len(args) > most:
-				return surplus(c, args)
+				if c.HasSubCommands() {
+					return Unknown(c, args)
+				}
+				return fmt.Errorf(
+					"%s is one argument too many: %s",
+					plain.Quote(args[len(args)-1]),
+					usageOf(c),
+				)
 			}
 			return nil
 		}
@@ -71,17 +78,6 @@ func Unknown(cmd *cobra.Command, args []string) error {
 		text += ": " + usageOf(cmd)
 	}
 	return errors.New(text)
-}
-
-func surplus(cmd *cobra.Command, args []string) error {
-	if cmd.HasSubCommands() {
-		return Unknown(cmd, args)
-	}
-	return fmt.Errorf(
-		"%s is one argument too many: %s",
-		plain.Quote(args[len(args)-1]),
-		usageOf(cmd),
-	)
 }
 
 func usageOf(cmd *cobra.Command) string {
