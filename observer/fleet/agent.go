@@ -24,8 +24,7 @@ func (f *Fleet) agentOf(s *session) (id string, current bool) {
 	return s.record.Agent, a == nil || a.Session == s.key
 }
 
-// currentAgent finds the agent whose present session this is, nil when no more is known of it
-// than the session.
+// currentAgent returns the agent that is in a session, nil if there is only the session.
 func (f *Fleet) currentAgent(s *session) *agent {
 	if s == nil || s.record == nil {
 		return nil
@@ -113,8 +112,11 @@ func (f *Fleet) rename(from, to string) {
 	}
 	for _, id := range slices.Sorted(maps.Keys(f.agents)) {
 		a := f.agents[id]
-		if a.Parent == from && id != to {
+		if a.Parent == from {
 			a.Parent = to
+			if id == to {
+				a.Parent = ""
+			}
 			f.emit(a.seen())
 			f.changed.agent(id)
 		}
@@ -142,7 +144,7 @@ func (f *Fleet) runs(a *agent, p Process) {
 		return
 	}
 	if was := f.agents[f.running[p]]; was != nil && was != a && was.Process == p {
-		was.Process = Process{} // a process runs one agent
+		was.Place = Place{} // a process runs one agent
 		was.Runs = false
 		f.changed.agent(was.ID)
 	}
@@ -302,14 +304,17 @@ func (f *Fleet) own(a *agent, o hook.Origin) hook.Origin {
 }
 
 // registered finds the agent that was made known by name for a session or a pane.
-func (f *Fleet) registered(session string, o *hook.Origin) string {
+func (f *Fleet) registered(session string, o *hook.Origin) (found string) {
 	for id, a := range f.agents {
-		if a.Registered &&
-			(session != "" && a.Session == session || a.inPane(o.Tmux, o.Server, o.Pane)) {
+		switch {
+		case !a.Registered:
+		case session != "" && a.Session == session:
 			return id
+		case a.inPane(o.Tmux, o.Server, o.Pane):
+			found = id
 		}
 	}
-	return ""
+	return found
 }
 
 // inProcess finds the agent that runs in a process, or whose session that holds; "" for none.
@@ -331,8 +336,14 @@ func (f *Fleet) nested(parent *agent, session string, o *hook.Origin) *agent {
 		session = rec.Agent
 	case rec != nil && !f.alive(Process{o.PID, o.Start}):
 		return parent // what comes late of a client that it had before
+	case parent.ID == session: // which another client resumes
+		f.release(parent)
+		return parent
 	}
 	a := f.agent(session)
+	if o.Agent == "" {
+		return a // it resumes a session that parent has left
+	}
 	if a.PID == 0 || a.Process == (Process{o.PID, o.Start}) {
 		a.Host = parent.ID
 	}

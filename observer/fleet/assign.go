@@ -177,22 +177,26 @@ func (f *Fleet) release(a *agent) {
 		return
 	}
 	f.changed.agent(a.ID)
+	a.Named = false
 	if !f.inClient(a) {
 		f.runs(a, Process{}) // its pane may be that of its next client
 		return
 	}
-	f.recordOf(a.Session).Agent = a.Session
-	f.changed.record(a.Session)
-	own := f.agent(a.Session)
-	own.Present = a.Present
-	own.Reported = a.Reported
-	own.Place = a.Place
-	f.runs(own, own.Process)
-	f.active[own.ID] = f.active[a.ID]
-	delete(f.active, a.ID)
+	rec := f.recordOf(a.Session)
+	rec.Agent = rec.SessionID
+	f.changed.record(rec.SessionID)
+	was := a.Agent
 	a.Present = Present{}
 	a.Reported = Reported{}
 	a.Place = Place{}
+	own := f.agent(rec.SessionID)
+	f.release(own) // it has gone on to another session
+	own.Present = was.Present
+	own.Reported = was.Reported
+	own.Place = was.Place
+	f.runs(own, own.Process)
+	f.active[own.ID] = f.active[a.ID]
+	delete(f.active, a.ID)
 	f.out.Renamed = append(f.out.Renamed, Renamed{a.ID, own.ID})
 	f.emit(a.seen())
 }

@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 
 	"sm/alerts"
 	"sm/transcript"
@@ -225,6 +227,7 @@ func (f *Fleet) Register(r Registration, now transcript.Instant) (n Update, err 
 		word = "not one word of at most 128 bytes; give another"
 		line = "not one line of at most 128 bytes; give another"
 	)
+	r.ID = f.named(r.ID)
 	if parent, err := f.Agent(r.Parent, true); err == nil {
 		r.Parent = parent
 	}
@@ -250,14 +253,9 @@ func (f *Fleet) Register(r Registration, now transcript.Instant) (n Update, err 
 			return n, fmt.Errorf("%s %q: %s", field.name, field.value, field.why)
 		}
 	}
-	for id, x := range f.agents { // one agent in a pane
-		switch {
-		case id == r.ID || !x.inPane(r.Tmux, 0, r.Pane):
-		case f.inClient(x):
+	for _, id := range slices.Sorted(maps.Keys(f.agents)) {
+		if x := f.agents[id]; id != r.ID && x.inPane(r.Tmux, 0, r.Pane) && f.inClient(x) {
 			r.Session = cmp.Or(r.Session, x.Session)
-		default:
-			x.Pane = ""
-			f.changed.agent(id)
 		}
 	}
 	other := f.currentAgent(f.sessions[r.Session])
@@ -275,9 +273,9 @@ func (f *Fleet) Register(r Registration, now transcript.Instant) (n Update, err 
 	a.Registered = true
 	f.changed.agent(a.ID)
 	f.meet(a, &hook.Origin{Parent: r.Parent, Name: r.Name, Provider: r.Provider})
-	if r.Pane != "" {
-		a.Pane = r.Pane
-		a.Tmux = r.Tmux
+	moves := a.PID != 0 && a.Pane != "" && r.Pane != "" && !a.inPane(r.Tmux, 0, r.Pane)
+	if moves && r.Session == "" { // its client stays where it is
+		f.release(a)
 	}
 	if r.Session != "" {
 		if a.Session != r.Session && a.Resumed != r.Session {
@@ -289,5 +287,17 @@ func (f *Fleet) Register(r Registration, now transcript.Instant) (n Update, err 
 		a.Resumed = r.Session
 		f.take(a, r.Session, now, alerts.CauseSession)
 	}
+	if r.Pane == "" || f.inClient(a) && a.inPane(r.Tmux, 0, r.Pane) {
+		return n, nil
+	}
+	for id, x := range f.agents { // one agent in a pane
+		if x.inPane(r.Tmux, 0, r.Pane) {
+			x.Pane = ""
+			f.changed.agent(id)
+		}
+	}
+	a.Tmux = r.Tmux
+	a.Server = 0
+	a.Pane = r.Pane
 	return n, nil
 }

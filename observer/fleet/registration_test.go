@@ -1,7 +1,6 @@
 package fleet
 
 import (
-	"strings"
 	"testing"
 
 	"sm/alerts"
@@ -100,41 +99,5 @@ func TestParentOfNested(t *testing.T) {
 	}
 	if parent != "em" {
 		t.Errorf("got %q", parent)
-	}
-}
-
-// TestRegisterNamedClients tests that a client which has its id in its environment keeps it, and
-// that another can have a name whose client has ended.
-func TestRegisterNamedClients(t *testing.T) {
-	pane := inPane("%3", 50, 7)
-	pane.Agent = "web"
-	s := newScenario(t).play(
-		starts(1, 1, "startup", pane),
-		starts(2, 2, "startup", from("", 8)),
-	)
-	for _, r := range []Registration{
-		{ID: "em", Session: uuid(1)},
-		{ID: "em", Pane: "%3"},
-		{ID: "web", Session: uuid(2)},
-	} {
-		_, err := s.f.Register(r, afterwards)
-		if err == nil || !strings.Contains(err.Error(), "sm register web --name NAME") {
-			t.Errorf("%+v: got error %v", r, err)
-		}
-	}
-	s.play(ends(7), registers(3, Registration{ID: "web", Session: uuid(2)}))
-	if a := s.f.agents["web"]; a.Session != uuid(2) || a.PID != 8 || s.f.agents["em"] != nil {
-		t.Errorf("got %+v", a)
-	}
-}
-
-// TestRegisterPaneOfServer tests that a pane is that of its tmux server.
-func TestRegisterPaneOfServer(t *testing.T) {
-	o := inPane("%3", 50, 7)
-	s := newScenario(t).play(starts(1, 1, "startup", o))
-	s.play(registers(2, Registration{ID: "em", Pane: "%3", Tmux: "/tmp/tmux-1/other"}))
-	s.play(fires(3, 1, prompted, o))
-	if a := s.f.agents["em"]; a.Session != "" || a.Tmux != "/tmp/tmux-1/other" {
-		t.Errorf("got %+v", a.Place)
 	}
 }

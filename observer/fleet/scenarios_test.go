@@ -155,15 +155,25 @@ func stepOf(words []string) step {
 		return says(at, n(2), words[3], strings.Join(words[4:], " "))
 	case "buries":
 		return func(s *scenario) { s.f.MarkEnded(second(at)) }
-	case "registers":
+	case "registers", "refused":
 		p := pairs(words[2:])
-		return registers(at, Registration{
+		r := Registration{
 			ID:      idOf(p["id"]),
 			Name:    p["name"],
 			Parent:  idOf(p["parent"]),
+			Tmux:    p["tmux"],
 			Pane:    p["pane"],
 			Session: idOf(p["session"]),
-		})
+		}
+		if words[0] == "registers" {
+			return registers(at, r)
+		}
+		return func(s *scenario) {
+			_, err := s.f.Register(r, transcript.InstantOf(second(at)))
+			if err == nil || !strings.Contains(err.Error(), "sm register web --name NAME") {
+				s.t.Errorf("%+v: got error %v", r, err)
+			}
+		}
 	}
 	panic("unknown step " + words[0])
 }
@@ -406,6 +416,9 @@ func (s *scenario) answer(words []string) string {
 		}
 		slices.Sort(got)
 		return strings.Join(got, " ")
+	case "place": // of the client of an agent
+		p := s.f.Location(idOf(words[1])).At
+		return strings.TrimSpace(fmt.Sprintf("%s %s@%d/%d", p.Tmux, p.Pane, p.Server, p.PID))
 	case "reset": // the time of the last one
 		got := ""
 		for _, ev := range s.news.Events {
