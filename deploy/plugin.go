@@ -38,7 +38,7 @@ func Plugin() fs.FS {
 	return dir
 }
 
-// The names by which the client knows the plugin: its marketplace, its own, and
+// The names that the client uses for the plugin: its marketplace, its own, and
 // the file that has its hooks, in the marketplace's folder and in its own.
 const (
 	Marketplace     = "sm"

@@ -89,7 +89,7 @@ func (c *core) apply(n fleet.Update, now time.Time) {
 }
 
 // attempted has the fleet count what the engine has counted of an agent's
-// compactions: only the fleet knows its client.
+// compactions: only the fleet has its client.
 func (c *core) attempted(agent string, before *alerts.Counters, now time.Time) {
 	after := c.engine.Counters()
 	if after.Attempts == before.Attempts && after.Storms == before.Storms {

@@ -216,8 +216,8 @@ func (a *App) learn(path, session string) {
 	a.log.Debug("following", "projects", root.Path)
 }
 
-// postAlerts takes alerts that Alertmanager sends on. Those that fire and whose
-// labels name a session and a kind of notice become notices for the agent,
+// postAlerts takes alerts that Alertmanager sends. Firing alerts with labels that
+// name a session and a kind of notice become notices for the agent,
 // unless the engine has given them in this episode. Others, and those that are
 // resolved, are taken and change nothing: an answer other than 200 would have
 // them sent again.

@@ -183,7 +183,7 @@ $ sm uninstall
 	})
 }
 
-// fillInstallation sets what an installation knows from the environment.
+// fillInstallation sets what an installation takes from the environment.
 func fillInstallation(o *install.Options, env *environ) (err error) {
 	o.Program, _ = env.Program() // ours are known by their name too
 	o.Codex, _ = env.CodexHome()

@@ -172,7 +172,7 @@ $ sm doctor           # what is missing, and what to do about it
 	return root
 }
 
-// runBare is sm without a command. A client that knows no arguments of hooks
+// runBare is sm without a command. A client that supports no arguments of hooks
 // runs it too. What it printed then, on standard error too, would be in the
 // transcript, and any exit code but 0 would refuse the prompt or be shown as an
 // error.

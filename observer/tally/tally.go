@@ -5,7 +5,7 @@
 // Invariants: figures only grow, but where a part is taken off; a copy shares
 // nothing with what it was made of.
 //
-// It knows no session and stores nothing: observer/fleet decides what counts, and when.
+// It has no sessions and stores nothing: observer/fleet decides what counts, and when.
 package tally
 
 import (

@@ -15,7 +15,7 @@ import (
 // are <project>/<session>/subagents/workflows/<run>/.
 const maxFolders = 12
 
-// index knows the files and folders: where each file is, what has been read of it, and what
+// index has the files and folders: where each file is, what has been read of it, and what
 // in a folder is left alone. The loop alone uses it; it starts no work.
 type index struct {
 	files   map[string]*file

@@ -10,8 +10,7 @@ import (
 
 // Root is a folder to search for transcripts, at any depth, and the format of those in it.
 // It may appear later. For [Once] it may be a file. A folder that is given with several
-// formats holds transcripts of each: those that the first one knows by their names are of
-// that, and so on.
+// formats holds transcripts of each: a file has the first format that accepts its name.
 type Root struct {
 	Path   string
 	Format *transcript.Format

@@ -9,7 +9,7 @@ import (
 	"github.com/fsnotify/fsnotify"
 )
 
-// watcher watches folders through inotify where it can, and knows the folders
+// watcher watches folders through inotify where it can, and lists the folders
 // where it could not.
 type watcher struct {
 	notify  *fsnotify.Watcher // nil without inotify

@@ -10,7 +10,7 @@
 // bad one nothing counts; member names are matched to the letter; every figure lies in
 // 0..[MaxFigure]. It allocates only to decode a string that has escapes.
 //
-// It knows no client: the packages of the clients decide which members matter, and what
+// It depends on no client: the packages of the clients decide which members matter, and what
 // they mean.
 package jsonwalk
 

@@ -1,4 +1,4 @@
-// Package places knows where things are on this machine: the folders and the
+// Package places finds where things are on this machine: the folders and the
 // observer's socket, by the variables of the environment, and the settings of
 // the clients.
 //

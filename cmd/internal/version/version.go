@@ -37,7 +37,7 @@ type Build struct {
 const noCommit, dirty = "no commit", "-dirty"
 
 // of reads the version from the build information alone: for it nothing has to
-// be set at link time, and a binary from `go install` knows its version too.
+// be set at link time, and a binary from `go install` has its version too.
 func of(info *debug.BuildInfo) Build {
 	b := Build{Version: "devel", Commit: noCommit}
 	if info == nil {

@@ -1,4 +1,4 @@
-// Package files knows the names of Codex's transcripts:
+// Package files reads and matches the names of Codex's transcripts:
 // rollout-<time>-<thread>.jsonl, with another id at the end where the thread
 // was rewound, and compressed ones.
 //

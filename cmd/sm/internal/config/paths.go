@@ -38,7 +38,7 @@ func (c *Config) resolvePaths(env Env, place func(path string) string) error {
 	return nil
 }
 
-// Env looks up an environment variable, as os.LookupEnv does, and knows the
+// Env looks up an environment variable, as os.LookupEnv does, and returns the
 // places that the variables name.
 type Env = places.Env
 
