@@ -19,8 +19,8 @@ type File struct {
 }
 
 // Format is how one client keeps its transcripts: what they are called, where they lie, and
-// how their lines add up. The code that finds and reads files needs nothing else of a client. Its
-// functions may be called concurrently; the comment names those that may be nil.
+// how their lines add up. The code that finds and reads files needs nothing else of a client.
+// Its functions may be called concurrently; the comment names those that may be nil.
 type Format struct {
 	// Client names the client; two formats of one name are the same.
 	Client string

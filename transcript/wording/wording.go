@@ -57,8 +57,8 @@ func ResumePath(prompt string) (path string, ok bool) {
 // configuration.
 func MayResume(text string) bool { return strings.HasPrefix(text, resumeHead) }
 
-// IsOurs reports whether s is a text that sm itself sends: its heading, a document, and the prompt that
-// resumes after a handoff, which may carry messages below its first line.
+// IsOurs reports whether s is a text that sm itself sends: its heading, a document, and the
+// prompt that resumes after a handoff, which may carry messages below its first line.
 func IsOurs(s []byte) bool {
 	if bytes.HasPrefix(s, []byte(Heading)) || bytes.HasPrefix(s, []byte(documentHeading)) {
 		return true
