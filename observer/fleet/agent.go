@@ -277,10 +277,31 @@ func (f *Fleet) resolve(session string, o hook.Origin) *agent {
 		return nil
 	}
 	a := f.agent(id)
+	if id == pane && o.Project != "" && a.Project != "" && o.Project != a.Project {
+		a = f.vacate(a, session)
+	}
 	if session != "" && f.otherProcess(a, &o) {
 		a = f.nested(a, session, &o)
 	}
 	return a
+}
+
+// vacate returns the agent of a pane in which a client of another project runs now. If the
+// agent's own client has ended, that agent gets the id of its session: what waits for it is
+// for that session, and not for the new client.
+func (f *Fleet) vacate(a *agent, session string) *agent {
+	rec := f.recordOf(session)
+	if f.agents[a.Session] != nil || f.recordOf(a.Session) == nil || f.inClient(a) ||
+		rec != nil && rec.Agent == a.ID {
+		return a
+	}
+	left := &agent{Agent: a.Agent, recent: a.recent}
+	left.ID = a.Session
+	left.Pane = ""
+	f.agents[left.ID] = left
+	f.changed.agent(left.ID)
+	f.merge(a, left)
+	return f.agent(a.ID)
 }
 
 // own is an origin without what the agent has inherited from its host.

@@ -4,8 +4,6 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
-	"maps"
-	"slices"
 
 	"sm/alerts"
 	"sm/transcript"
@@ -253,10 +251,21 @@ func (f *Fleet) Register(r Registration, now transcript.Instant) (n Update, err 
 			return n, fmt.Errorf("%s %q: %s", field.name, field.value, field.why)
 		}
 	}
-	for _, id := range slices.Sorted(maps.Keys(f.agents)) {
-		if x := f.agents[id]; id != r.ID && x.inPane(r.Tmux, 0, r.Pane) && f.inClient(x) {
-			r.Session = cmp.Or(r.Session, x.Session)
+	var in *agent // whose client runs in the pane
+	for _, x := range f.agents {
+		if !x.inPane(r.Tmux, 0, r.Pane) || !f.inClient(x) {
+			continue
 		}
+		if in != nil && r.Session == "" {
+			return n, fmt.Errorf(
+				"several tmux servers have a client in %s; run sm register in one of them, or add --session",
+				r.Pane,
+			)
+		}
+		in = x
+	}
+	if in != nil && in.ID != r.ID {
+		r.Session = cmp.Or(r.Session, in.Session)
 	}
 	other := f.currentAgent(f.sessions[r.Session])
 	if other != nil && other.ID != r.ID && f.inClient(other) {

@@ -1,6 +1,7 @@
 package fleet
 
 import (
+	"cmp"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -170,7 +171,8 @@ func stepOf(words []string) step {
 		}
 		return func(s *scenario) {
 			_, err := s.f.Register(r, transcript.InstantOf(second(at)))
-			if err == nil || !strings.Contains(err.Error(), "sm register web --name NAME") {
+			remedy := cmp.Or(p["remedy"], "sm register web --name NAME")
+			if err == nil || !strings.Contains(err.Error(), remedy) {
 				s.t.Errorf("%+v: got error %v", r, err)
 			}
 		}
@@ -316,6 +318,11 @@ func originOf(word string) (o hook.Origin) {
 			o.Parent = value
 		case "provider":
 			o.Provider = value
+		case "project":
+			o.Project = value
+		case "tmux":
+			o.Tmux = value
+			o.Agent = hook.TmuxAgent(value, o.Server, o.Pane)
 		case "percent":
 			o.AutoCompact.Percent = value
 		case "off":

@@ -92,6 +92,9 @@ func (f *Fleet) Threads(now time.Time) (updates []Update) {
 		}
 		o.PID = p.PID
 		o.Start = p.Start
+		if x := f.transcript(id); x != nil {
+			o.Project = x.Session.CWD
+		}
 		a := f.signal(id, o)
 		a.Resumed = id // whatever it was in before: that is where its client is
 		f.take(a, id, f.newest, alerts.CauseSession)

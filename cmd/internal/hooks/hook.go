@@ -63,6 +63,7 @@ func (p *Process) hook(ctx context.Context, args []string, began time.Time) {
 	if codex {
 		subagent := codexhook.IsSubagent(&event)
 		event.SM = p.CodexOrigin(began, subagent, "/proc", os.Getppid())
+		event.SM.Project = event.CWD // it stays, unlike that of Claude Code
 	} else {
 		event.SM = p.Origin(began)
 	}
