@@ -35,9 +35,16 @@ func TestNamingKeeps(t *testing.T) {
 	r.write(uuid(1), prompt(ago(time.Minute), "p1", "Go."), reply(ago(time.Minute), "m1", 40_000, 10))
 	r.until("the session is read", func() bool { return len(r.sessions()) == 1 })
 	r.fire("", uuid(1), "SessionStart", `,"source":"startup"`)
-	r.ask(http.MethodPost, "/hooks/claude", fmt.Sprintf(
-		`{"session_id":%q,"hook_event_name":"StatusLine","cost":{"total_cost_usd":1.25},`+
-			`"context_window":{"context_window_size":1000000},"sm":{}}`, uuid(1)))
+	reported := func(age time.Duration) *float64 {
+		r.ask(http.MethodPost, "/hooks/claude", fmt.Sprintf(
+			`{"session_id":%q,"hook_event_name":"StatusLine","cost":{"total_cost_usd":1.25},`+
+				`"context_window":{"context_window_size":1000000},"sm":{"at":%q}}`, uuid(1), ago(age)))
+		return r.sessions()[0].CostUSD
+	}
+	if got := reported(time.Hour); got != nil {
+		t.Errorf("cost %v by a report before the last reply", *got)
+	}
+	reported(0)
 	r.fire("", uuid(1), "Notification", `,"notification_type":"permission_prompt","message":"Bash"`)
 	r.joins("em", fmt.Sprintf(`,"claude_session_id":%q`, uuid(2))) // an earlier session
 	r.joins("em", fmt.Sprintf(`,"claude_session_id":%q`, uuid(1)))

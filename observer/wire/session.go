@@ -89,7 +89,8 @@ func Session(v fleet.View) api.Session {
 		s.LastActive = at(v.Seen()) // an agent that has no transcript yet
 	}
 	report := v.Agent.Report
-	if report.Cost.Known {
+	// A report that is older than the newest reply has not all of the cost.
+	if report.Cost.Known && v.Reading.At-v.Agent.Spoke < transcript.Instant(time.Minute) {
 		s.CostUSD = &report.Cost.USD
 	}
 	s.EstimatedUSD = v.EstimatedUSD
