@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"slices"
 	"time"
 
@@ -58,7 +59,7 @@ func doctorOptions(cfg *config.Config, env *environ) (o doctor.Options, err erro
 		Guard:         cfg.Guard.Enabled,
 		Proc:          "/proc",
 		Now:           time.Now(),
-		Temporary:     temporary(env),
+		Temporary:     cmp.Or(env.Get("TMPDIR"), "/tmp"),
 		Version:       versionOf(),
 	}
 	o.Dir, _ = env.workDir()              // one that is gone has no settings

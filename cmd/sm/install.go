@@ -1,7 +1,6 @@
 package main
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -143,11 +142,6 @@ func noteAfter(
 		}
 	}
 	return err
-}
-
-// temporary is the folder for temporary files.
-func temporary(env *environ) string {
-	return cmp.Or(env.Get("TMPDIR"), "/tmp")
 }
 
 func newUninstallCommand(env *environ) *cobra.Command {

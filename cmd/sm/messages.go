@@ -124,6 +124,9 @@ $ sm register web --name web --pane %3
 		case err != nil:
 			return err
 		}
+		if s.SessionID == "" {
+			return env.print("registered %s, which has no client yet; --session names one that runs", s.ID)
+		}
 		return env.print("registered %s", s.ID)
 	}))
 }

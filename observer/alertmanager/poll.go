@@ -215,7 +215,20 @@ func (p *Poller) ask(ctx context.Context, r *round) {
 	var list []Firing
 	answered := false
 	for _, s := range r.servers {
-		p.note(s)
+		failed := s.err != nil
+		p.count(failed)
+		switch {
+		case failed == s.fails:
+		case failed:
+			p.log.Warn(
+				"an Alertmanager does not answer; see alertmanager.urls",
+				"server", s.name,
+				"err", s.err,
+			)
+		default:
+			p.log.Info("the Alertmanager answers again", "server", s.name)
+		}
+		s.fails = failed
 		answered = answered || s.err == nil
 		for _, a := range s.alerts {
 			x, ours := a.firing(now)
@@ -268,25 +281,6 @@ func LogUnknown(log *slog.Logger, list []Firing) {
 			"kind", list[0].Kind,
 		)
 	}
-}
-
-// note counts a request, and logs when a server begins to fail and when it answers
-// again.
-func (p *Poller) note(s *server) {
-	failed := s.err != nil
-	p.count(failed)
-	switch {
-	case failed == s.fails:
-	case failed:
-		p.log.Warn(
-			"an Alertmanager does not answer; see alertmanager.urls",
-			"server", s.name,
-			"err", s.err,
-		)
-	default:
-		p.log.Info("the Alertmanager answers again", "server", s.name)
-	}
-	s.fails = failed
 }
 
 // ask asks all servers at once.

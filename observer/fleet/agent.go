@@ -103,6 +103,18 @@ func (f *Fleet) merge(from, to *agent) {
 	f.rename(from.ID, to.ID)
 }
 
+// reassign gives an agent another id, and returns it.
+func (f *Fleet) reassign(a *agent, id string) *agent {
+	to := &agent{Agent: a.Agent, recent: a.recent}
+	to.ID = id
+	to.Label = ""
+	f.agents[id] = to
+	f.changed.agent(id)
+	f.merge(a, to)
+	f.emit(to.seen())
+	return to
+}
+
 // rename gives an agent another id, also where others name it.
 func (f *Fleet) rename(from, to string) {
 	f.out.Renamed = append(f.out.Renamed, Renamed{from, to})
@@ -295,12 +307,7 @@ func (f *Fleet) vacate(a *agent, session string) *agent {
 		rec != nil && rec.Agent == a.ID {
 		return a
 	}
-	left := &agent{Agent: a.Agent, recent: a.recent}
-	left.ID = a.Session
-	left.Pane = ""
-	f.agents[left.ID] = left
-	f.changed.agent(left.ID)
-	f.merge(a, left)
+	f.reassign(a, a.Session).Pane = ""
 	return f.agent(a.ID)
 }
 

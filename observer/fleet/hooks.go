@@ -278,6 +278,9 @@ func (f *Fleet) Register(r Registration, now transcript.Instant) (n Update, err 
 			}
 		}
 	}
+	if other != nil && f.agents[r.ID] == nil {
+		f.reassign(other, r.ID)
+	}
 	a := f.agent(r.ID)
 	a.Registered = true
 	f.changed.agent(a.ID)

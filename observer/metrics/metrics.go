@@ -95,7 +95,18 @@ func (e *Exporter) Serve(w http.ResponseWriter, r *http.Request, s *Snapshot) {
 func (e *Exporter) gather(s *Snapshot, open bool) ([]*dto.MetricFamily, error) {
 	families, err := e.registry.Gather()
 	if open {
-		untype(families, "go_memstats_alloc_bytes_total")
+		// In OpenMetrics a counter's family is called without _total, and this one of the Go
+		// collector would have the name of another family: it becomes untyped.
+		for _, f := range families {
+			if f.GetName() != "go_memstats_alloc_bytes_total" {
+				continue
+			}
+			f.Type = dto.MetricType_UNTYPED.Enum()
+			for _, m := range f.Metric {
+				m.Untyped = &dto.Untyped{Value: m.Counter.Value}
+				m.Counter = nil
+			}
+		}
 	}
 	b := newBuilder()
 	parts := clientParts(s)
@@ -127,19 +138,4 @@ func (b builder) process(s *Snapshot, o *Options) {
 	add(b, "sm_config_last_reload_success_timestamp_seconds", seconds(s.ReloadedAt))
 	add(b, "sm_build_info", 1,
 		"commit", o.Commit, "goversion", runtime.Version(), "version", o.Version)
-}
-
-// untype makes a counter untyped. In OpenMetrics a counter's family is called without
-// _total, and this one of the Go collector would have the name of another family.
-func untype(families []*dto.MetricFamily, name string) {
-	for _, f := range families {
-		if f.GetName() != name {
-			continue
-		}
-		f.Type = dto.MetricType_UNTYPED.Enum()
-		for _, m := range f.Metric {
-			m.Untyped = &dto.Untyped{Value: m.Counter.Value}
-			m.Counter = nil
-		}
-	}
 }

@@ -260,14 +260,20 @@ func (f *Fold) message(e *transcript.Entry, n *int, sum *transcript.Usage, side 
 		}
 	}
 	was := c.usage()
-	if known && !larger(e.Usage, was) {
+	// The lines of one message come in any order. Output grows while it is written.
+	u := &e.Usage
+	if known && cmp.Or(
+		cmp.Compare(u.Output, was.Output),
+		cmp.Compare(u.Context(), was.Context()),
+		cmp.Compare(u.CacheRead, was.CacheRead),
+		cmp.Compare(u.CacheCreation, was.CacheCreation),
+	) <= 0 {
 		return
 	}
 	if !known {
 		*n++
 		was = transcript.Usage{}
 	}
-	u := &e.Usage
 	f.newest = priced{
 		id,
 		cost{uint32(u.Input), uint32(u.CacheCreation), uint32(u.CacheRead), uint32(u.Output)},
@@ -285,17 +291,6 @@ func (f *Fold) message(e *transcript.Entry, n *int, sum *transcript.Usage, side 
 		Was:   was,
 		Side:  side,
 	})
-}
-
-// larger orders the lines of one message, which come in any order: by output, which grows
-// while the message is written, then by the rest.
-func larger(u, v transcript.Usage) bool {
-	return cmp.Or(
-		cmp.Compare(u.Output, v.Output),
-		cmp.Compare(u.Context(), v.Context()),
-		cmp.Compare(u.CacheRead, v.CacheRead),
-		cmp.Compare(u.CacheCreation, v.CacheCreation),
-	) > 0
 }
 
 // Peek returns the session after one line more, and does not change the fold: for
