@@ -108,6 +108,7 @@ func (f *Fleet) reassign(a *agent, id string) *agent {
 	to := &agent{Agent: a.Agent, recent: a.recent}
 	to.ID = id
 	to.Label = ""
+	delete(f.labels, a.Label)
 	f.agents[id] = to
 	f.changed.agent(id)
 	f.merge(a, to)
