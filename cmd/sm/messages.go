@@ -91,7 +91,7 @@ Register an agent with the observer
 
 Register an agent, before its first hook or later: its parent, its name, and its session or pane. ID is a new name, or
 without --session the name, title or session of an agent. Registering it again adds the given values; another session
-gets the name.
+or pane gets the name. A running client that has a name already gets a new one with its parent and children.
 
 $ sm register web --name web --pane %3
 
