@@ -74,7 +74,20 @@ func (c *core) apply(n fleet.Update, now time.Time) {
 	}
 	for _, ev := range n.Events {
 		if ev.Kind == alerts.EventReset {
-			c.resetHandoff(&ev, now)
+			// A context that a handoff has cleared proves that.
+			if r := c.rotations.Open(ev.Agent); r.State.Touched() {
+				ev.Cause = alerts.CauseHandoff
+				ev.Handoff = transcript.KeyOf([]byte(r.ID))
+			}
+			at := ev.At
+			if c.registry { // its time is that of the last change of status, which may be earlier
+				at = now
+			}
+			c.rotate(rotation.Started{
+				Agent:   ev.Agent,
+				Session: c.sessionOf(ev.Agent),
+				At:      at,
+			})
 		}
 		if ev.Kind == alerts.EventReading && ev.Tokens > 0 {
 			c.agents.curve(ev.Agent, now).Event(&ev)

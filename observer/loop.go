@@ -61,7 +61,9 @@ func (a *App) loop(ctx context.Context) {
 				}
 			}
 			a.writeLevels(ctx, c)
-			if !c.due(now) && now.Sub(changed) < storeEvery {
+			due := c.signaled || len(c.effects)+len(c.notices)+len(c.waiting) > 0 ||
+				now.Sub(c.writer.last) >= restEvery
+			if !due && now.Sub(changed) < storeEvery {
 				break
 			}
 			if busy := c.store(); !busy && garbage > garbageMany && c.caughtUp &&

@@ -149,23 +149,6 @@ func (c *core) resumeHandoffs() {
 	}
 }
 
-// resetHandoff is for a context that began anew. One that a handoff has cleared proves that.
-func (c *core) resetHandoff(ev *alerts.Event, now time.Time) {
-	if r := c.rotations.Open(ev.Agent); r.State.Touched() {
-		ev.Cause = alerts.CauseHandoff
-		ev.Handoff = transcript.KeyOf([]byte(r.ID))
-	}
-	at := ev.At
-	if c.registry { // its time is that of the last change of status, which may be earlier
-		at = now
-	}
-	c.rotate(rotation.Started{
-		Agent:   ev.Agent,
-		Session: c.sessionOf(ev.Agent),
-		At:      at,
-	})
-}
-
 // handoffRef begins the names of messages about handoffs, lostName ends that of the one
 // about a context that may have been cleared.
 const (

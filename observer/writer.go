@@ -18,12 +18,6 @@ type writer struct {
 	last  time.Time // when a transaction last began, or failed
 }
 
-// due reports whether changes have to be stored now.
-func (c *core) due(now time.Time) bool {
-	return c.signaled || len(c.effects)+len(c.notices)+len(c.waiting) > 0 ||
-		now.Sub(c.writer.last) >= restEvery
-}
-
 // store starts to store the changes unless a transaction is running, and reports
 // whether one is running now. While storing fails, waiting requests get an error.
 func (c *core) store() (busy bool) {

@@ -38,7 +38,15 @@ func sparkOf(s *api.Session, h *curve.History) spark {
 	first := all[0].from
 	last := all[len(all)-1]
 	blank := blankOf(h)
-	at, top := worked(h.Points[first:])
+	points := h.Points[first:]
+	at := make([]float64, len(points)) // in seconds of work since the first
+	top := 1.0
+	for i := range points {
+		top = max(top, float64(points[i].Tokens))
+		if i > 0 {
+			at[i] = at[i-1] + float64(min(max(points[i].At-points[i-1].At, 1), pause))
+		}
+	}
 	if s.WindowTokens > 0 {
 		top = float64(s.WindowTokens)
 	}
@@ -81,20 +89,6 @@ func sparkOf(s *api.Session, h *curve.History) spark {
 	d.Label = "this cycle from " + short(h.Points[last.from].Tokens) + " to " +
 		short(h.Points[last.to-1].Tokens) + " tokens"
 	return d
-}
-
-// worked returns the time of each point, in seconds of work since the first, and the size
-// of the largest.
-func worked(points []curve.Point) (at []float64, top float64) {
-	at = make([]float64, len(points))
-	top = 1
-	for i := range points {
-		top = max(top, float64(points[i].Tokens))
-		if i > 0 {
-			at[i] = at[i-1] + float64(min(max(points[i].At-points[i-1].At, 1), pause))
-		}
-	}
-	return at, top
 }
 
 // blankOf reports whether a cycle has begun and has no reading yet.

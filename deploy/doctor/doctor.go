@@ -105,7 +105,14 @@ func Examine(ctx context.Context, o Options) []Finding {
 	d.tmux(ctx)
 	d.inotify()
 	d.clock()
-	d.webhook()
+	switch {
+	case d.TokenFile == "":
+	case d.TokenErr != nil:
+		d.broken("webhook", "correct that file, and start sm observe again",
+			"alerts are not accepted: %v", d.TokenErr)
+	default:
+		d.ok("webhook", "alerts are accepted with the token in %s", d.TokenFile)
+	}
 	for _, err := range d.Alertmanagers(ctx) {
 		d.broken("alertmanager", "see alertmanager.urls and alertmanager.http_config_file", "%v",
 			err)
@@ -136,16 +143,4 @@ func (d *doctor) add(check string, status Status, remedy, format string, args ..
 	}
 	f := Finding{check, status, fmt.Sprintf(format, args...), remedy, ""}
 	d.findings = append(d.findings, f)
-}
-
-// webhook checks the token of alerts, if one is configured.
-func (d *doctor) webhook() {
-	switch {
-	case d.TokenFile == "":
-	case d.TokenErr != nil:
-		d.broken("webhook", "correct that file, and start sm observe again",
-			"alerts are not accepted: %v", d.TokenErr)
-	default:
-		d.ok("webhook", "alerts are accepted with the token in %s", d.TokenFile)
-	}
 }

@@ -95,7 +95,17 @@ func (f *Fleet) compaction(x *file, p *past, e *transcript.Compaction) (own, fre
 	f.register(e, owner)
 	switch {
 	case owner != mine:
-		x.inherit(e)
+		// It happened in another session, and counts there. A later record may name the
+		// trigger of one that was unknown.
+		in := &x.Inherited.Compactions
+		switch {
+		case !slices.Contains(x.Copies, e.Key):
+			x.Copies = append(x.Copies, e.Key)
+			in[e.Trigger]++
+		case in[transcript.Unknown] > x.Session.Compactions[transcript.Unknown]:
+			in[transcript.Unknown]--
+			in[e.Trigger]++
+		}
 	case !claimed && p.fresh > 0:
 		p.fresh--
 		fresh = true
@@ -111,20 +121,6 @@ func (f *Fleet) compaction(x *file, p *past, e *transcript.Compaction) (own, fre
 		f.decide(x, e)
 	}
 	return owner == mine, fresh
-}
-
-// inherit counts a compaction that happened in another session, under its trigger. A
-// later record may name the trigger of one that was unknown.
-func (x *file) inherit(e *transcript.Compaction) {
-	in := &x.Inherited.Compactions
-	switch {
-	case !slices.Contains(x.Copies, e.Key):
-		x.Copies = append(x.Copies, e.Key)
-		in[e.Trigger]++
-	case in[transcript.Unknown] > x.Session.Compactions[transcript.Unknown]:
-		in[transcript.Unknown]--
-		in[e.Trigger]++
-	}
 }
 
 // countCompaction adds a compaction to the counters.

@@ -253,18 +253,6 @@ func (f *Fleet) sample(a *agent, x Sample) {
 // maxRecent is how many of an agent's readings samples are compared with.
 const maxRecent = 8
 
-// remember keeps a reading to compare samples with.
-func (f *Fleet) remember(a *agent, r transcript.Reading) {
-	a.recent = append(a.recent, r)
-	a.recent = a.recent[max(0, len(a.recent)-maxRecent):]
-	if a.Sample.Back && r.At >= a.Sample.At {
-		a.Sample.Back = false
-	}
-	if f.compare(a) {
-		f.changed.agent(a.ID)
-	}
-}
-
 // wentBack reports whether a report of the status line shows a rewound conversation: the
 // report before had the transcript's newest reading, this one has less, and between turns
 // only a rewind makes a context smaller without a record. A report without a figure means

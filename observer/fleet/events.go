@@ -94,8 +94,16 @@ func (t *eventMaker) entry(e *transcript.Entry) {
 		if len(e.Model) > 0 {
 			t.seen.Model = string(e.Model)
 		}
-		t.remember(t.a, e.Reading())
-		t.emit(t.reading(t.a, &t.seen, e.Reading()))
+		r := e.Reading()
+		t.a.recent = append(t.a.recent, r)
+		t.a.recent = t.a.recent[max(0, len(t.a.recent)-maxRecent):]
+		if t.a.Sample.Back && r.At >= t.a.Sample.At {
+			t.a.Sample.Back = false
+		}
+		if t.compare(t.a) {
+			t.changed.agent(t.a.ID)
+		}
+		t.emit(t.reading(t.a, &t.seen, r))
 	case transcript.KindBoundary, transcript.KindSummary, transcript.KindTitle:
 		// Particulars belong to the cycle that the compaction has opened, not
 		// to one that another compaction of this change opens.

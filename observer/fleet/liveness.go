@@ -42,9 +42,10 @@ func (f *Fleet) atWork(now time.Time) map[string]bool {
 	on := map[string]bool{}
 	var unconfirmed []row
 	for r := range f.rows() {
+		running := f.clients[r.session()].Runs()
 		switch {
-		case !f.live(&r, now):
-		case r.of != nil || f.clients[r.session()].Runs():
+		case f.left(&r) || !running && (!f.lately(&r, now) || f.ended(&r)):
+		case r.of != nil || running:
 			on[r.agentID()] = true
 		default:
 			unconfirmed = append(unconfirmed, r)
@@ -60,12 +61,6 @@ func (f *Fleet) atWork(now time.Time) map[string]bool {
 		on[r.agentID()] = true
 	}
 	return on
-}
-
-// live reports whether the agent of a row is working, as in views.
-func (f *Fleet) live(r *row, now time.Time) bool {
-	runs := f.clients[r.session()].Runs() || f.lately(r, now) && !f.ended(r)
-	return runs && !f.left(r)
 }
 
 // lately reports whether a row had activity within ActiveFor.

@@ -156,7 +156,12 @@ func (p *log) record(e *transcript.Entry) (r record, ok bool) {
 		if name := cmp.Or(e.Message, e.Origin, e.UUID); name != 0 {
 			r.key = transcript.Join(name, transcript.Key(e.Context))
 		}
-		r.model = p.modelOf(e.Model)
+		i := slices.IndexFunc(p.models, func(m string) bool { return m == string(e.Model) })
+		if i < 0 && len(p.models) < maxModels { // else the rest has no names
+			i = len(p.models)
+			p.models = append(p.models, string(e.Model))
+		}
+		r.model = uint16(max(0, i))
 		p.begun = true
 	case transcript.KindTurnStart, transcript.KindTurnEnd:
 		r.key = cmp.Or(e.Origin, e.UUID)
@@ -177,13 +182,3 @@ func (p *log) record(e *transcript.Entry) (r record, ok bool) {
 
 // maxModels is how many models of a transcript have their names.
 const maxModels = 1000
-
-// modelOf numbers a name. When a transcript invents too many, the rest has none.
-func (p *log) modelOf(name []byte) uint16 {
-	i := slices.IndexFunc(p.models, func(m string) bool { return m == string(name) })
-	if i < 0 && len(p.models) < maxModels {
-		i = len(p.models)
-		p.models = append(p.models, string(name))
-	}
-	return uint16(max(0, i))
-}

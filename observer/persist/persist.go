@@ -79,7 +79,15 @@ func (k *Persisted) read(v state.Value) error {
 	case has(agentValues):
 		var a agent
 		err := json.Unmarshal(v.Data, &a)
-		k.Agents = append(k.Agents, a.restored())
+		to := &a.Agent.AutoCompact
+		*to = hook.AutoCompact(a.AutoCompact.settings)
+		for _, rule := range a.AutoCompact.Models {
+			if to.Models == nil {
+				to.Models = hook.Models{}
+			}
+			to.Models[rule.Model] = rule.Tokens
+		}
+		k.Agents = append(k.Agents, a.Agent)
 		return err
 	case has(engineValues):
 		return decode(v, &k.Engine.Agents)
@@ -144,19 +152,6 @@ func stored(a *fleet.Agent) agent {
 		to.Models = append(to.Models, rule)
 	}
 	return agent{*a, to}
-}
-
-// restored returns the agent that was stored.
-func (a *agent) restored() fleet.Agent {
-	to := &a.Agent.AutoCompact
-	*to = hook.AutoCompact(a.AutoCompact.settings)
-	for _, rule := range a.AutoCompact.Models {
-		if to.Models == nil {
-			to.Models = hook.Models{}
-		}
-		to.Models[rule.Model] = rule.Tokens
-	}
-	return a.Agent
 }
 
 // Batch is what one transaction holds.

@@ -58,7 +58,10 @@ func (f *Fold) step(e *transcript.Entry, before transcript.Instant) bool {
 	if e.Parent == 0 {
 		return false
 	}
-	if e.At != 0 && e.At >= f.reading.at && e.Text != "/clear" && !f.working() {
+	// A client rewinds at its prompt alone. What is queued in the midst of a turn may be
+	// written behind an old record.
+	working := f.Session.InTurn && f.chain.ends && f.chain.place.order > f.chain.started
+	if e.At != 0 && e.At >= f.reading.at && e.Text != "/clear" && !working {
 		for i := len(c.points) - 1; i >= 0 && !c.replaced; i-- {
 			if c.points[i].parent == e.Parent {
 				q := c.points[i]
@@ -77,12 +80,6 @@ func (f *Fold) step(e *transcript.Entry, before transcript.Instant) bool {
 	}
 	c.points = append(c.points, p)
 	return e.Rewound
-}
-
-// working reports whether the model is in the midst of a turn: a client rewinds at its
-// prompt alone. What is queued meanwhile may be written behind an old record.
-func (f *Fold) working() bool {
-	return f.Session.InTurn && f.chain.ends && f.chain.place.order > f.chain.started
 }
 
 // rewind goes back to a point.

@@ -74,17 +74,6 @@ func (fl *file) place(path string) {
 	fl.id, _ = fl.format.Identify(path)
 }
 
-// forget drops a file that is no more. It may have come back meanwhile.
-func (x *index) forget(fl *file) {
-	if x.files[fl.cursor.Path] == fl {
-		delete(x.files, fl.cursor.Path)
-	}
-	if x.inodes[fl.inode()] == fl {
-		delete(x.inodes, fl.inode())
-	}
-	x.again[fl.cursor.Path] = true
-}
-
 // searchAll searches all roots, and returns the files in them that have news.
 func (x *index) searchAll() (found []*file) {
 	visited := map[inode]bool{}

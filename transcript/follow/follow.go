@@ -311,7 +311,14 @@ func (f *follower) done(r result) {
 	}
 	if r.gone {
 		delete(f.failing, fl)
-		f.index.forget(fl)
+		x := f.index
+		if x.files[fl.cursor.Path] == fl { // it may have come back meanwhile
+			delete(x.files, fl.cursor.Path)
+		}
+		if x.inodes[fl.inode()] == fl {
+			delete(x.inodes, fl.inode())
+		}
+		x.again[fl.cursor.Path] = true
 		return
 	}
 	if r.err != nil {

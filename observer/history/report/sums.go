@@ -51,7 +51,15 @@ type cycle struct {
 func (s *sums) take(t *history.Timeline) {
 	id := t.Events[0].Agent
 	s.cycle = cycle{}
-	models := modelsOf(t)
+	// A turn is answered by the model of the next reading, else of the last.
+	models := make([]string, len(t.Events))
+	model := t.Change.Session.Model
+	for i := len(t.Events) - 1; i >= 0; i-- {
+		if ev := &t.Events[i]; ev.Kind == alerts.EventReading && ev.Model != "" {
+			model = ev.Model
+		}
+		models[i] = model
+	}
 	for i := range t.Events {
 		ev := &t.Events[i]
 		switch ev.Kind {
@@ -85,20 +93,6 @@ func (s *sums) take(t *history.Timeline) {
 		}
 	}
 	s.engine.Forget(id)
-}
-
-// modelsOf returns for each event the model that answers it: that of the next
-// reading, else of the last.
-func modelsOf(t *history.Timeline) []string {
-	models := make([]string, len(t.Events))
-	model := t.Change.Session.Model
-	for i := len(t.Events) - 1; i >= 0; i-- {
-		if ev := &t.Events[i]; ev.Kind == alerts.EventReading && ev.Model != "" {
-			model = ev.Model
-		}
-		models[i] = model
-	}
-	return models
 }
 
 func (s *sums) read(ev *alerts.Event) {
