@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"sm/transcript/claude/hook"
 )
 
 // TestNoticeAfterNaming: an agent that was registered by name gets the notice about the
@@ -103,4 +105,26 @@ func TestParentByLabel(t *testing.T) {
 	r.joins("boss", fmt.Sprintf(`,"claude_session_id":%q`, uuid(0)))
 	r.write(uuid(1), boundary(ago(0), "b1", "auto", 155_000))
 	r.untilMail("its report", uuid(1)+"/2/compacted waiting to boss")
+}
+
+// TestRegisterOldID: registering an agent by the id of its pane, or of a session that it has
+// left, returns the agent.
+func TestRegisterOldID(t *testing.T) {
+	t.Parallel()
+	r := newWatched(t).start()
+	pane := hook.TmuxAgent("/tmp/t", 5, "%3")
+	starts := func(n int, source string) {
+		r.ask(http.MethodPost, "/hooks/claude", fmt.Sprintf(
+			`{"session_id":%q,"hook_event_name":"SessionStart","source":%q,"sm":{"agent":%q,"tmux":"/tmp/t","server":5,"pane":"%%3"}}`,
+			uuid(n), source, pane))
+	}
+	starts(1, "startup")
+	r.joins("em", fmt.Sprintf(`,"claude_session_id":%q`, uuid(1)))
+	starts(2, "clear")
+	for _, id := range []string{pane, uuid(1)} {
+		x := r.ask(http.MethodPost, "/sessions", fmt.Sprintf(`{"id":%q,"parent_session_id":"boss"}`, id))
+		if !strings.Contains(x.Body, `"id":"em"`) {
+			t.Errorf("registered %s: %v %.150s", id, x.Code, x.Body)
+		}
+	}
 }

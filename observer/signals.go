@@ -198,7 +198,7 @@ func (c *core) postSession(_ string, r *http.Request) (any, error) {
 		return nil, refuse(http.StatusUnprocessableEntity, err.Error())
 	}
 	c.applyOrDefer(n, now)
-	v, err := c.fleet.View(reg.ID, now)
+	v, err := c.fleet.View(c.fleet.Named(reg.ID), now)
 	return c.session(&v), err
 }
 

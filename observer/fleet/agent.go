@@ -105,10 +105,12 @@ func (f *Fleet) merge(from, to *agent) {
 
 // reassign gives an agent another id, and returns it.
 func (f *Fleet) reassign(a *agent, id string) *agent {
-	to := &agent{Agent: a.Agent, recent: a.recent}
+	to := new(*a)
 	to.ID = id
 	to.Label = ""
-	delete(f.labels, a.Label)
+	if f.recordOf(a.ID) == nil { // else its session keeps the label
+		delete(f.labels, a.Label)
+	}
 	f.agents[id] = to
 	f.changed.agent(id)
 	f.merge(a, to)
@@ -125,7 +127,7 @@ func (f *Fleet) rename(from, to string) {
 	}
 	for _, id := range slices.Sorted(maps.Keys(f.agents)) {
 		a := f.agents[id]
-		if a.Parent == from {
+		if a.Parent == from || id == to && a.Parent == to {
 			a.Parent = to
 			if id == to {
 				a.Parent = ""
@@ -290,7 +292,7 @@ func (f *Fleet) resolve(session string, o hook.Origin) *agent {
 		return nil
 	}
 	a := f.agent(id)
-	if id == pane && o.Project != "" && a.Project != "" && o.Project != a.Project {
+	if id == pane && f.replaced(a, &o) {
 		a = f.vacate(a, session)
 	}
 	if session != "" && f.otherProcess(a, &o) {
@@ -299,16 +301,28 @@ func (f *Fleet) resolve(session string, o hook.Origin) *agent {
 	return a
 }
 
-// vacate returns the agent of a pane in which a client of another project runs now. If the
-// agent's own client has ended, that agent gets the id of its session: what waits for it is
-// for that session, and not for the new client.
+// replaced reports whether an agent's client has ended and o is of a client of another project
+// in its pane.
+func (f *Fleet) replaced(a *agent, o *hook.Origin) bool {
+	return o.Project != "" && a.Project != "" && f.project(o.Project) != f.project(a.Project) &&
+		!f.inClient(a)
+}
+
+// vacate returns the agent of a pane in which the client has been replaced. The agent of the
+// client that has ended gets the id of its session: what waits for it is for that session.
 func (f *Fleet) vacate(a *agent, session string) *agent {
 	rec := f.recordOf(session)
-	if f.agents[a.Session] != nil || f.recordOf(a.Session) == nil || f.inClient(a) ||
-		rec != nil && rec.Agent == a.ID {
+	if f.agents[a.Session] != nil || f.recordOf(a.Session) == nil || rec != nil && rec.Agent == a.ID {
 		return a
 	}
-	f.reassign(a, a.Session).Pane = ""
+	to := f.reassign(a, a.Session)
+	to.Pane = ""
+	for _, x := range f.agents {
+		if x.Host == to.ID { // it still has the pane in its environment
+			x.Host = a.ID
+			f.changed.agent(x.ID)
+		}
+	}
 	return f.agent(a.ID)
 }
 
@@ -339,7 +353,7 @@ func (f *Fleet) registered(session string, o *hook.Origin) (found string) {
 		case !a.Registered:
 		case session != "" && a.Session == session:
 			return id
-		case a.inPane(o.Tmux, o.Server, o.Pane):
+		case a.inPane(o.Tmux, o.Server, o.Pane) && !f.replaced(a, o):
 			found = id
 		}
 	}
@@ -361,7 +375,7 @@ func (f *Fleet) nested(parent *agent, session string, o *hook.Origin) *agent {
 	switch {
 	case parent.Session == session:
 		return parent // the same session in two processes: the first one's
-	case rec != nil && rec.Agent != parent.ID:
+	case rec != nil && rec.Agent != parent.ID && !f.otherProcess(f.orSession(rec.Agent), o):
 		session = rec.Agent
 	case rec != nil && !f.alive(Process{o.PID, o.Start}):
 		return parent // what comes late of a client that it had before

@@ -17,14 +17,14 @@ import (
 // ended.
 func (f *Fleet) meet(a *agent, o *hook.Origin) {
 	before := a.seen()
-	if parent := f.named(o.Parent); parent != a.ID {
+	if parent := f.Named(o.Parent); parent != a.ID {
 		a.Parent = cmp.Or(parent, a.Parent)
 	}
 	a.Name = cmp.Or(o.Name, a.Name)
 	a.Provider = cmp.Or(o.Provider, a.Provider)
 	a.Project = cmp.Or(o.Project, a.Project)
 	if !f.otherProcess(a, o) {
-		if o.Pane != "" {
+		if o.Pane != "" || o.PID != 0 && a.PID != 0 && o.PID != a.PID {
 			a.Tmux = o.Tmux
 			a.Server = o.Server
 			a.Pane = o.Pane
@@ -41,9 +41,9 @@ func (f *Fleet) meet(a *agent, o *hook.Origin) {
 	}
 }
 
-// named returns the id of the agent that an id stands for: one with the id of a session or
+// Named returns the id of the agent that an id stands for: one with the id of a session or
 // a pane may have got a name since.
-func (f *Fleet) named(id string) string {
+func (f *Fleet) Named(id string) string {
 	rec := f.recordOf(id)
 	switch {
 	case f.agents[id] != nil:

@@ -225,7 +225,7 @@ func (f *Fleet) Register(r Registration, now transcript.Instant) (n Update, err 
 		word = "not one word of at most 128 bytes; give another"
 		line = "not one line of at most 128 bytes; give another"
 	)
-	r.ID = f.named(r.ID)
+	r.ID = f.Named(r.ID)
 	if parent, err := f.Agent(r.Parent, true); err == nil {
 		r.Parent = parent
 	}
@@ -253,24 +253,29 @@ func (f *Fleet) Register(r Registration, now transcript.Instant) (n Update, err 
 	}
 	var in *agent // whose client runs in the pane
 	for _, x := range f.agents {
-		if !x.inPane(r.Tmux, 0, r.Pane) || !f.inClient(x) {
-			continue
-		}
-		if in != nil && r.Session == "" {
+		switch {
+		case !x.inPane(r.Tmux, 0, r.Pane) || !f.inClient(x):
+		case in != nil && in.ID == r.ID:
+		case in == nil || in.Named || x.ID == r.ID:
+			in = x
+		case x.Named: // by sm run in the agent's own shell
+		case r.Session == "":
 			return n, fmt.Errorf(
 				"several tmux servers have a client in %s; run sm register in one of them, or add --session",
 				r.Pane,
 			)
 		}
-		in = x
 	}
 	if in != nil && in.ID != r.ID {
 		r.Session = cmp.Or(r.Session, in.Session)
 	}
 	other := f.currentAgent(f.sessions[r.Session])
-	if other != nil && other.ID != r.ID && f.inClient(other) {
-		for _, x := range []*agent{other, f.orSession(r.ID)} {
-			if x.Named && f.inClient(x) {
+	was := f.orSession(r.ID)
+	moves := r.Session == "" && was.PID != 0 && was.Pane != "" && r.Pane != "" &&
+		!was.inPane(r.Tmux, 0, r.Pane)
+	if moves || other != nil && other.ID != r.ID && f.inClient(other) {
+		for _, x := range []*agent{other, was} {
+			if x != nil && x.Named && f.inClient(x) {
 				return n, fmt.Errorf(
 					"the client of %[1]s has this id in its environment, as under sm run; use sm register %[1]s --name NAME, or start it with another --name",
 					x.ID,
@@ -278,15 +283,14 @@ func (f *Fleet) Register(r Registration, now transcript.Instant) (n Update, err 
 			}
 		}
 	}
-	if other != nil && f.agents[r.ID] == nil {
+	if other != nil && !other.Named && f.agents[r.ID] == nil {
 		f.reassign(other, r.ID)
 	}
 	a := f.agent(r.ID)
 	a.Registered = true
 	f.changed.agent(a.ID)
 	f.meet(a, &hook.Origin{Parent: r.Parent, Name: r.Name, Provider: r.Provider})
-	moves := a.PID != 0 && a.Pane != "" && r.Pane != "" && !a.inPane(r.Tmux, 0, r.Pane)
-	if moves && r.Session == "" { // its client stays where it is
+	if moves { // its client stays where it is
 		f.release(a)
 	}
 	if r.Session != "" {

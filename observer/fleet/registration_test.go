@@ -100,3 +100,25 @@ func TestParentOfNested(t *testing.T) {
 		t.Errorf("got %q", parent)
 	}
 }
+
+// TestLabelOfRenamed tests that no two agents get one label when the name of one moves, where the
+// ids of sessions begin alike, as those of Codex do.
+func TestLabelOfRenamed(t *testing.T) {
+	s := newScenario(t)
+	ids := []string{"01993d5f-0000-7000-8000-000000000001", "01993d5f-0000-7000-8000-000000000002"}
+	for i, id := range ids {
+		at := float64(i)
+		s.write("/p/-home-dev-web/"+id+".jsonl", prompt(stampOf(at), id), reply(stampOf(at), id, 100, 10))
+		s.f.Hook(&hook.Payload{SessionID: id, Event: prompted, SM: from("", 7+i)}, afterwards)
+		s.play(registers(at+1, Registration{ID: "em", Session: id}))
+	}
+	s.play(registers(5, Registration{ID: "em", Session: uuid(9)}))
+	seen := map[string]bool{"": true}
+	for v := range s.f.All(created) {
+		if l := v.Agent.Label; l != "" && seen[l] {
+			t.Errorf("two agents have the label %s", l)
+		} else {
+			seen[l] = true
+		}
+	}
+}

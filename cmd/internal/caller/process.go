@@ -1,6 +1,8 @@
 package caller
 
 import (
+	"os"
+	"path/filepath"
 	"strconv"
 	"strings"
 	"time"
@@ -24,6 +26,7 @@ func OfProcess(pid int) hook.Origin {
 		Env: func(name string) (string, bool) { value, ok := env[name]; return value, ok },
 	}
 	o := by.origin(time.Now(), "/proc", pid, proc.Lineage("/proc", pid))
+	o.Project, _ = os.Readlink(filepath.Join("/proc", strconv.Itoa(pid), "cwd"))
 	o.AutoCompact = hook.AutoCompact{}
 	return o
 }
