@@ -73,7 +73,8 @@ func isClient(name string) bool {
 func readClient(_ string, text []byte) (c transcript.Client, whole bool) {
 	var in struct {
 		transcript.Client
-		Millis int64 `json:"statusUpdatedAt"`
+		Source string `json:"nameSource"`
+		Millis int64  `json:"statusUpdatedAt"`
 	}
 	err := json.Unmarshal(text, &in)
 	odd, ofType := errors.AsType[*json.UnmarshalTypeError](err)
@@ -82,6 +83,9 @@ func readClient(_ string, text []byte) (c transcript.Client, whole bool) {
 	}
 	if c = in.Client; in.Millis > 0 {
 		c.Updated = time.UnixMilli(in.Millis).UTC()
+	}
+	if in.Source == "derived" { // as web-4a, of the folder: the title says more
+		c.Name = ""
 	}
 	return c, true
 }

@@ -5,6 +5,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 
 	"sm/handoff/proc"
@@ -53,6 +54,12 @@ func TestClients(t *testing.T) {
 	put(entry("busy", "")[:30])
 	put(entry("busy", ""))
 	want("a change", busy)
+	busy.Name = "web"
+	put(strings.Replace(entry("busy", ""), "7}", `"web","nameSource":"user"}`, 1))
+	want("the user's name", busy)
+	busy.Name = ""
+	put(strings.Replace(entry("busy", ""), "7}", `"web-4a","nameSource":"derived"}`, 1))
+	want("a derived name", busy)
 	put(entry("busy", "1"))
 	want("another process under the same pid")
 	put(entry("idle", ""))
