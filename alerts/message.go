@@ -115,6 +115,17 @@ func (e *Engine) text(k Kind, d Data) (text, plain string) {
 	return text, usual
 }
 
+// Warning returns the key of a warning that its agent has not read, and its text by the newest
+// figures; the zero key for none.
+func (e *Engine) Warning(agent string) (key Key, text, plain string) {
+	a := e.agent(agent)
+	if said := &a.Said[KindWarning]; said.Open && said.Heard == 0 {
+		key = said.Key
+		text, plain = e.text(KindWarning, a.data())
+	}
+	return key, text, plain
+}
+
 // special are the characters with a meaning in shells, and the @ that is replaced
 // when a text is cleaned for an agent.
 const special = ";|&$<>(){}[]*?!#~'\"`\\@"

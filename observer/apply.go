@@ -97,6 +97,9 @@ func (c *core) apply(n fleet.Update, now time.Time) {
 		}
 		before := c.engine.Counters()
 		c.act(c.engine.Step(ev), now)
+		if ev.Kind == alerts.EventReading {
+			c.queue.Reword(c.engine.Warning(ev.Agent))
+		}
 		c.attempted(ev.Agent, &before, now)
 	}
 }

@@ -128,3 +128,20 @@ func TestRegisterOldID(t *testing.T) {
 		}
 	}
 }
+
+// TestWarningIsNew: a warning that waits for the end of a turn has the figures of the newest reply.
+func TestWarningIsNew(t *testing.T) {
+	t.Parallel()
+	r := newWatched(t).start()
+	r.fire("em", uuid(1), "SessionStart", `,"source":"startup"`)
+	for i, tokens := range []int{101_000, 125_000} {
+		r.write(uuid(1), prompt(ago(time.Minute), "p", "Go."), reply(ago(time.Second), fmt.Sprint(i), tokens, 10))
+		r.until("the reply is read", func() bool {
+			n := r.session("em").TokensUsed
+			return n != nil && *n == int64(tokens)
+		})
+	}
+	if text := r.fire("em", uuid(1), "Stop", ""); !strings.Contains(text, "Context at 63%, 125,000") {
+		t.Errorf("got %q", text)
+	}
+}

@@ -61,6 +61,16 @@ func (q *Queue) Put(m Message, now time.Time) (Message, error) {
 	return m, nil
 }
 
+// Reword replaces the texts of a notice that was never offered.
+func (q *Queue) Reword(key alerts.Key, text, plain string) {
+	for m := range q.open() {
+		if m.Notice() && m.Key == key && m.Offers == 0 {
+			m.Text = text
+			m.Plain = plain
+		}
+	}
+}
+
 // Unput drops a send that was never offered, because it could not be stored and
 // its sender got an error.
 func (q *Queue) Unput(id string) {
