@@ -157,14 +157,16 @@ const (
 	narrowNames = 12 // the least width of the column NAME
 )
 
-// idsOf returns what to type for sessions whose name is not shown whole: the
+// idsOf returns what to type for sessions whose name is not shown whole, or is that of several: the
 // name if it is short, else the shortest beginning of the session's id that no
 // other has.
 func idsOf(sessions []api.Session) map[string]string {
 	idOf := func(s *api.Session) string { return cmp.Or(s.SessionID, s.ID) }
 	sorted := make([]string, len(sessions))
+	shown := map[string]int{}
 	for i := range sessions {
 		sorted[i] = idOf(&sessions[i])
+		shown[sessions[i].DisplayName()]++
 	}
 	slices.Sort(sorted)
 	sorted = slices.Compact(sorted)
@@ -173,10 +175,10 @@ func idsOf(sessions []api.Session) map[string]string {
 	for i := range sessions {
 		s := &sessions[i]
 		name := cmp.Or(s.Name, s.ShortName())
-		prints := screen.Text(name) == name
+		typed := screen.Text(name) == name && (titled(s) || shown[name] < 2)
 		switch {
-		case !titled(s) && prints && screen.Cells(name) <= narrowNames:
-		case prints && name != "" && screen.Cells(name) <= longestID:
+		case !titled(s) && typed && screen.Cells(name) <= narrowNames:
+		case typed && name != "" && screen.Cells(name) <= longestID:
 			ids[s.ID] = name
 		default:
 			id := idOf(s)
