@@ -109,15 +109,15 @@ $ sm register web --name web --pane %3
 	}, env.asking(func(ctx context.Context, client *api.Client, args []string) error {
 		r.ID = args[0]
 		r.Tmux = env.Origin(time.Now()).Tmux
-		if r.SessionID == "" {
-			// A new name may begin like others; those of panes are given by sm.
-			s, err := client.Session(ctx, r.ID)
-			if err == nil && (cmp.Or(s.Name, s.Title) == r.ID ||
-				strings.HasPrefix(s.SessionID, r.ID) || strings.HasPrefix(r.ID, "tmux-")) {
-				r.ID = s.ID
-			}
+		s, err := client.Session(ctx, r.ID)
+		switch { // A new name may begin like others; those of panes are given by sm.
+		case r.SessionID == "" && err == nil && (cmp.Or(s.Name, s.Title) == r.ID ||
+			strings.HasPrefix(s.SessionID, r.ID) || strings.HasPrefix(r.ID, "tmux-")):
+			r.ID = s.ID
+		case s.ID != r.ID:
+			r.Name = cmp.Or(r.Name, r.ID)
 		}
-		s, err := client.Register(ctx, r)
+		s, err = client.Register(ctx, r)
 		switch {
 		case api.StatusCode(err) == http.StatusUnprocessableEntity:
 			return usagef("%w", err)

@@ -292,8 +292,9 @@ func (f *Fleet) resolve(session string, o hook.Origin) *agent {
 		return nil
 	}
 	a := f.agent(id)
-	if id == pane && f.replaced(a, &o) {
-		a = f.vacate(a, session)
+	moved := a.Pane != o.Pane && f.otherProcess(a, &o) // its client runs elsewhere
+	if id == pane && (moved || f.replaced(a, session, &o)) {
+		a = f.vacate(a)
 	}
 	if session != "" && f.otherProcess(a, &o) {
 		a = f.nested(a, session, &o)
@@ -301,18 +302,18 @@ func (f *Fleet) resolve(session string, o hook.Origin) *agent {
 	return a
 }
 
-// replaced reports whether an agent's client has ended and o is of a client of another project
-// in its pane.
-func (f *Fleet) replaced(a *agent, o *hook.Origin) bool {
+// replaced reports whether an agent's client has ended and a client of another project, in a
+// session that was not the agent's, is in its pane.
+func (f *Fleet) replaced(a *agent, session string, o *hook.Origin) bool {
+	rec := f.recordOf(session)
 	return o.Project != "" && a.Project != "" && f.project(o.Project) != f.project(a.Project) &&
-		!f.inClient(a)
+		!f.inClient(a) && (rec == nil || rec.Agent != a.ID)
 }
 
-// vacate returns the agent of a pane in which the client has been replaced. The agent of the
-// client that has ended gets the id of its session: what waits for it is for that session.
-func (f *Fleet) vacate(a *agent, session string) *agent {
-	rec := f.recordOf(session)
-	if f.agents[a.Session] != nil || f.recordOf(a.Session) == nil || rec != nil && rec.Agent == a.ID {
+// vacate returns the agent of a pane in which there is another client now. The agent of the
+// client before gets the id of its session: what waits for it is for that session.
+func (f *Fleet) vacate(a *agent) *agent {
+	if f.agents[a.Session] != nil || f.recordOf(a.Session) == nil {
 		return a
 	}
 	to := f.reassign(a, a.Session)
@@ -353,7 +354,7 @@ func (f *Fleet) registered(session string, o *hook.Origin) (found string) {
 		case !a.Registered:
 		case session != "" && a.Session == session:
 			return id
-		case a.inPane(o.Tmux, o.Server, o.Pane) && !f.replaced(a, o):
+		case a.inPane(o.Tmux, o.Server, o.Pane) && !f.replaced(a, session, o):
 			found = id
 		}
 	}
