@@ -126,7 +126,18 @@ func (e *Engine) open(a *AgentState, o *Event) {
 		Made:   transcript.Unknown,
 	}
 	e.withdrawOld(a, o)
-	a.splitReadings(o.at)
+	// Readings from before the opening leave the cycle; the newest of them is Before.
+	for i, r := range a.Readings {
+		if r.At > o.at {
+			a.First = sooner(a.First, r.At)
+			continue
+		}
+		if r.At > a.Before.At {
+			a.Before = r
+		}
+		a.Readings[i] = Reading{}
+	}
+	a.Growth.open(a)
 	if o.Carried {
 		a.Before = Reading{}
 	}
@@ -181,22 +192,6 @@ func (e *Engine) withdrawOld(a *AgentState, o *Event) {
 		a.Said[KindCompacted] = Said{}
 		a.Said[KindStorm] = Said{}
 	}
-}
-
-// splitReadings moves readings from before the opening out of the cycle and keeps the
-// newest of them as Before.
-func (a *AgentState) splitReadings(at Instant) {
-	for i, r := range a.Readings {
-		if r.At > at {
-			a.First = sooner(a.First, r.At)
-			continue
-		}
-		if r.At > a.Before.At {
-			a.Before = r
-		}
-		a.Readings[i] = Reading{}
-	}
-	a.Growth.open(a)
 }
 
 // reset handles a sign that the context was discarded.

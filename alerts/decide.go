@@ -261,25 +261,20 @@ func (e *Engine) count(a *AgentState, o *Event, trigger Trigger) {
 	switch {
 	case trigger == transcript.Auto && !a.Counted:
 		a.Counted = true
-		e.burst(a, o.at)
+		a.Bursts = newest(append(a.Bursts, Burst{
+			At:   o.at,
+			Turn: a.Turns,
+		}), max(burstsKept, e.options.Storm.Count))
+		count, turns := e.stormOf(a)
+		switch {
+		case count == 0:
+			a.Storming = false
+		case !a.Storming:
+			e.storm(a, o.at, count, turns)
+		}
 	case (a.Made == transcript.Manual || a.Made == transcript.Idle) && a.Counted:
 		a.Counted = false
 		a.Bursts = a.Bursts[:len(a.Bursts)-1]
-	}
-}
-
-// burst records an automatic compaction and checks for a storm.
-func (e *Engine) burst(a *AgentState, at Instant) {
-	a.Bursts = newest(append(a.Bursts, Burst{
-		At:   at,
-		Turn: a.Turns,
-	}), max(burstsKept, e.options.Storm.Count))
-	count, turns := e.stormOf(a)
-	switch {
-	case count == 0:
-		a.Storming = false
-	case !a.Storming:
-		e.storm(a, at, count, turns)
 	}
 }
 

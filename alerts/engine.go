@@ -85,7 +85,15 @@ func (e *Engine) Step(ev Event) []Action {
 		return nil
 	}
 	a := e.agent(ev.Agent)
-	e.stamp(a, &ev)
+	// An event without a time is newer than all before it, as records of a file are.
+	ev.at = cmp.Or(transcript.InstantOf(ev.At), a.Clock+1)
+	ev.Reading.At = ev.at
+	// EventActive has the time of the observer, which may be much later than the
+	// records around it: those without a stamp follow the record before.
+	if ev.Kind != EventActive {
+		a.Clock = max(a.Clock, ev.at)
+	}
+	e.newest = max(e.newest, ev.at)
 	t := ev.at
 	e.changed[a.Agent] = true
 	e.out = nil
@@ -303,19 +311,6 @@ func (e *Engine) sorted() []*AgentState {
 		}
 	}
 	return e.order
-}
-
-// stamp sets the time of an event. An event without one is newer than all
-// before it, as records of a file are.
-func (e *Engine) stamp(a *AgentState, ev *Event) {
-	ev.at = cmp.Or(transcript.InstantOf(ev.At), a.Clock+1)
-	ev.Reading.At = ev.at
-	// EventActive has the time of the observer, which may be much later than the
-	// records around it: those without a stamp follow the record before.
-	if ev.Kind != EventActive {
-		a.Clock = max(a.Clock, ev.at)
-	}
-	e.newest = max(e.newest, ev.at)
 }
 
 // present reports whether the reading of an agent is current: its client runs,

@@ -20,11 +20,6 @@ type shell struct {
 	asked     int
 }
 
-func (r *rig) startShell(name string) *shell {
-	r.t.Helper()
-	return r.startShellWith(name, "")
-}
-
 // startShellWith starts a shell with additional settings.
 func (r *rig) startShellWith(name, settings string) *shell {
 	r.t.Helper()
@@ -109,7 +104,7 @@ func TestEndings(t *testing.T) {
 		t.Run(strings.ReplaceAll(c.name, " ", "-"), func(t *testing.T) {
 			t.Parallel()
 			r := newRig(t, pace{echo: 2 * time.Second})
-			sh := r.startShell("shell")
+			sh := r.startShellWith("shell", "")
 			random := rand.New(rand.NewPCG(7, uint64(len(c.name))))
 			ran := 0
 			drafts := 0

@@ -162,19 +162,6 @@ func (h *Curve) Note(at time.Time, kind, cause string, tokens int64) {
 	h.change(m.At)
 }
 
-// cut has a cycle begin at each point that comes after the mark of an opening: one part
-// of the past has the mark, the other the point.
-func (h *Curve) cut() {
-	m := 0
-	for i := 1; i < len(h.Points); i++ {
-		for ; m < len(h.Marks) && h.Marks[m].At <= h.Points[i].At; m++ {
-			if h.Marks[m].Opens() && h.Marks[m].At > h.Points[i-1].At {
-				h.Points[i].First = true
-			}
-		}
-	}
-}
-
 // dropMark takes out the oldest notice, or the oldest mark where there is none.
 func (h *Curve) dropMark() {
 	i := max(0, slices.IndexFunc(h.Marks, func(m Mark) bool { return !m.Opens() }))
@@ -202,7 +189,16 @@ func (h *Curve) Fill(earlier *Curve, depth int64) {
 	}
 	h.Points = joined(earlier.Points, h.Points, func(p Point) bool { return p.At < since })
 	h.Marks = joined(earlier.Marks, h.Marks, func(m Mark) bool { return m.At < since })
-	h.cut()
+	// A cycle begins at each point that comes after the mark of an opening: one part of the
+	// past has the mark, the other the point.
+	m := 0
+	for i := 1; i < len(h.Points); i++ {
+		for ; m < len(h.Marks) && h.Marks[m].At <= h.Points[i].At; m++ {
+			if h.Marks[m].Opens() && h.Marks[m].At > h.Points[i-1].At {
+				h.Points[i].First = true
+			}
+		}
+	}
 	for len(h.Points) > maxPoints {
 		h.thin()
 	}

@@ -92,7 +92,16 @@ func (f *Fleet) compaction(x *file, p *past, e *transcript.Compaction) (own, fre
 	if !claimed {
 		owner = mine
 	}
-	f.register(e, owner)
+	space := summaryDigests
+	if e.Boundary {
+		space = boundaryDigests
+	}
+	for _, k := range [4]transcript.Key{e.Key, e.Own, e.Stamp, digestKey(space, e)} {
+		if _, claimed := f.claims[k]; !claimed && k != 0 { // a copy of a copy is recognized, too
+			f.claims[k] = owner
+			f.changed.claims = append(f.changed.claims, Claim{Key: k, Owner: owner})
+		}
+	}
 	switch {
 	case owner != mine:
 		// It happened in another session, and counts there. A later record may name the
@@ -195,21 +204,6 @@ func (f *Fleet) compactionOwner(
 	}
 	owner, claimed = f.claims[e.Stamp]
 	return owner, claimed
-}
-
-// register claims the unclaimed keys of a compaction, so that a copy of a copy is
-// recognized too.
-func (f *Fleet) register(e *transcript.Compaction, owner transcript.Key) {
-	space := summaryDigests
-	if e.Boundary {
-		space = boundaryDigests
-	}
-	for _, k := range [4]transcript.Key{e.Key, e.Own, e.Stamp, digestKey(space, e)} {
-		if _, claimed := f.claims[k]; !claimed && k != 0 {
-			f.claims[k] = owner
-			f.changed.claims = append(f.changed.claims, Claim{Key: k, Owner: owner})
-		}
-	}
 }
 
 // digestKey is the claim that a compaction's summary makes, 0 for none.

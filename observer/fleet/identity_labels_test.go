@@ -8,12 +8,6 @@ import (
 	"sm/transcript/claude/hook"
 )
 
-func namedAs(agent, name string, pid int) hook.Origin {
-	o := from(agent, pid)
-	o.Name = name
-	return o
-}
-
 // TestAgentsSurvive tests that all stored fields of agents are restored.
 func TestAgentsSurvive(t *testing.T) {
 	nested := from("em", 8)
@@ -75,7 +69,8 @@ func TestAgentsSurvive(t *testing.T) {
 // label, that the agent's names refer to the present session, and that nothing is sent for
 // the old one.
 func TestPastSession(t *testing.T) {
-	em := namedAs("em", "web", 7)
+	em := from("em", 7)
+	em.Name = "web"
 	s := newScenario(t).play(
 		answers(
 			1,

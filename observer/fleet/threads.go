@@ -108,13 +108,7 @@ func (f *Fleet) Threads(now time.Time) (updates []Update) {
 		})
 		updates = append(updates, f.updates(), late)
 	}
-	f.nameThreads()
-	return updates
-}
-
-// nameThreads gives open threads the names of the client's index as titles.
-func (f *Fleet) nameThreads() {
-	for id, c := range f.clients {
+	for id, c := range f.clients { // open threads have the names of the client's index as titles
 		x := f.transcript(id)
 		if !c.Held || c.Name == "" || x == nil {
 			continue
@@ -124,6 +118,7 @@ func (f *Fleet) nameThreads() {
 			f.changed.file(x.Cursor.Path)
 		}
 	}
+	return updates
 }
 
 // Thread is an open thread of Codex, and the process that has it open.

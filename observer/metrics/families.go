@@ -15,7 +15,15 @@ func (b builder) sessions(all []api.Session, hideProject bool) {
 	for i := range all {
 		s := &all[i]
 		b.gauges(s)
-		b.info(s, hideProject)
+		project := ""
+		// Without a working directory the project would be the folder of the transcript, whose
+		// name holds all its parents.
+		if !hideProject && strings.Trim(s.CWD, `/\`) != "" {
+			project = tame(s.Project)
+		}
+		add(b, sessionPrefix+"info", 1,
+			"client", s.Client, "model", tame(s.Model), "project", project, "session", s.Label,
+			"session_id", tame(s.SessionID), "version", tame(s.Version), "window_source", s.WindowSource)
 		for _, level := range [...]string{"critical", "early_warn", "ok", "warn"} {
 			is := truth(s.Level == level)
 			add(b, sessionPrefix+"level", is, "level", level, "session", s.Label)
@@ -106,19 +114,6 @@ func positive[T number](n T) *float64 {
 		return nil
 	}
 	return new(float64(n))
-}
-
-// info describes a session in words.
-func (b builder) info(s *api.Session, hideProject bool) {
-	project := ""
-	// Without a working directory the project would be the folder of the transcript, whose
-	// name holds all its parents.
-	if !hideProject && strings.Trim(s.CWD, `/\`) != "" {
-		project = tame(s.Project)
-	}
-	add(b, sessionPrefix+"info", 1,
-		"client", s.Client, "model", tame(s.Model), "project", project, "session", s.Label,
-		"session_id", tame(s.SessionID), "version", tame(s.Version), "window_source", s.WindowSource)
 }
 
 func (b builder) triggers(name string, c *api.Compactions, session string) {

@@ -115,20 +115,7 @@ func (e *Exporter) gather(s *Snapshot, open bool) ([]*dto.MetricFamily, error) {
 	b.costs(&s.Fleet)
 	b.read(s, parts)
 	b.messages(s)
-	b.process(s, &e.o)
-	for _, f := range b {
-		if len(f.Metric) > 0 {
-			families = append(families, f)
-		}
-	}
-	slices.SortFunc(families, func(x, y *dto.MetricFamily) int {
-		return strings.Compare(x.GetName(), y.GetName())
-	})
-	return families, err
-}
-
-// process adds the figures of this observer.
-func (b builder) process(s *Snapshot, o *Options) {
+	o := &e.o
 	add(b, "sm_sessions_unexported", s.Unexported)
 	add(b, "sm_transcripts", o.Transcripts.Failed.Load(), "state", "failed")
 	add(b, "sm_transcripts", o.Transcripts.Live.Load(), "state", "live")
@@ -138,4 +125,13 @@ func (b builder) process(s *Snapshot, o *Options) {
 	add(b, "sm_config_last_reload_success_timestamp_seconds", seconds(s.ReloadedAt))
 	add(b, "sm_build_info", 1,
 		"commit", o.Commit, "goversion", runtime.Version(), "version", o.Version)
+	for _, f := range b {
+		if len(f.Metric) > 0 {
+			families = append(families, f)
+		}
+	}
+	slices.SortFunc(families, func(x, y *dto.MetricFamily) int {
+		return strings.Compare(x.GetName(), y.GetName())
+	})
+	return families, err
 }

@@ -42,13 +42,6 @@ func randomClaims(r *rand.Rand, n, sessions int) []fleet.Claim {
 	return out
 }
 
-func fileSize(b *testing.B, dir string) float64 {
-	b.Helper()
-	info, err := os.Stat(filepath.Join(dir, FileName))
-	noErrors(b, err)
-	return float64(info.Size())
-}
-
 // BenchmarkRestart opens and loads the state of 10 000 transcripts, with a ledger of their
 // messages.
 func BenchmarkRestart(b *testing.B) {
@@ -77,7 +70,9 @@ func BenchmarkRestart(b *testing.B) {
 				}
 				s.Close()
 			}
-			b.ReportMetric(fileSize(b, dir)/1e6, "MB")
+			info, err := os.Stat(filepath.Join(dir, FileName))
+			noErrors(b, err)
+			b.ReportMetric(float64(info.Size())/1e6, "MB")
 		})
 	}
 }

@@ -113,7 +113,13 @@ func (f *Fold) Add(e *transcript.Entry) (fresh bool) {
 	f.order++
 	before := s.Active
 	f.before = before
-	f.common(e)
+	s.Stamp(e.At)
+	transcript.Intern(&s.Version, e.Version)
+	transcript.Intern(&s.CWD, e.CWD)
+	if s.ID == "" {
+		transcript.Intern(&s.ID, e.SessionID)
+	}
+	transcript.Intern(&f.titles.branch, e.Branch)
 	if e.Titled != transcript.TitleNone && !e.Side {
 		f.retitle(e)
 	}
@@ -212,18 +218,6 @@ func (f *Fold) moment(e *transcript.Entry) moment {
 	}
 	f.clock = max(f.clock, now.at)
 	return now
-}
-
-// common takes from a record what every kind may carry.
-func (f *Fold) common(e *transcript.Entry) {
-	s := &f.Session
-	s.Stamp(e.At)
-	transcript.Intern(&s.Version, e.Version)
-	transcript.Intern(&s.CWD, e.CWD)
-	if s.ID == "" {
-		transcript.Intern(&s.ID, e.SessionID)
-	}
-	transcript.Intern(&f.titles.branch, e.Branch)
 }
 
 func (f *Fold) read(e *transcript.Entry, now moment) {

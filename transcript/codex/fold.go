@@ -156,7 +156,15 @@ func (f *Fold) own(r *record, e *transcript.Entry) (fresh bool) {
 
 func (f *Fold) take(r *record, e *transcript.Entry) (fresh bool) {
 	s := &f.Session
-	f.limited(r)
+	for i, l := range r.limits {
+		if l.resets >= 1 && l.resets < 1<<33 { // records of old clients lack the end of a window
+			f.limits[i] = transcript.Limit{
+				At:     r.at,
+				Resets: transcript.Instant(l.resets) * 1e9,
+				Used:   min(1, max(0, l.used/100)),
+			}
+		}
+	}
 	switch r.kind {
 	case settings:
 		f.model = append(f.model[:0], r.model...)
@@ -191,19 +199,6 @@ func (f *Fold) take(r *record, e *transcript.Entry) (fresh bool) {
 		return true
 	}
 	return false
-}
-
-// limited takes the account's rate limits. Records of old clients lack the end of a window.
-func (f *Fold) limited(r *record) {
-	for i, l := range r.limits {
-		if l.resets >= 1 && l.resets < 1<<33 {
-			f.limits[i] = transcript.Limit{
-				At:     r.at,
-				Resets: transcript.Instant(l.resets) * 1e9,
-				Used:   min(1, max(0, l.used/100)),
-			}
-		}
-	}
 }
 
 // begin takes the meta that identifies the file. One whose history begins with the thread

@@ -231,11 +231,6 @@ func (r *rig) speaks(format *transcript.Format) {
 	r.format, r.o.Roots = format, []Root{{r.root, format}}
 }
 
-func isTranscript(format *transcript.Format, path string) bool {
-	_, ok := format.Identify(path)
-	return ok
-}
-
 // truth folds a file's present content; ok is false if it cannot be read or unpacked.
 func truth(format *transcript.Format, path string) (session transcript.Session, ok bool) {
 	b, err := textOf(format, path)
@@ -276,7 +271,7 @@ func (r *rig) wrong() string {
 	want := map[string]transcript.Session{}
 	broken := map[string]bool{}
 	err := filepath.WalkDir(r.root, func(path string, d os.DirEntry, err error) error {
-		if err == nil && d.Type().IsRegular() && isTranscript(r.format, path) {
+		if _, ok := r.format.Identify(path); ok && err == nil && d.Type().IsRegular() {
 			s, ok := truth(r.format, path)
 			if want[path] = s; !ok { // its last session still counts
 				delete(want, path)

@@ -33,7 +33,23 @@ type Options struct {
 // has ended.
 func Of(ctx context.Context, h *history.History, o Options) (*Report, error) {
 	views := h.Settle(o.Windows, o.Now)
-	projects := projectsOf(views)
+	folders := map[string]string{} // by name
+	several := map[string]bool{}   // names in different folders
+	for i := range views {
+		name := views[i].Project
+		if folder := folderAbove(&views[i]); folder != "" {
+			several[name] = several[name] || cmp.Or(folders[name], folder) != folder
+			folders[name] = folder
+		}
+	}
+	projects := map[string]string{} // of agents
+	for i := range views {
+		name := views[i].Project
+		if several[name] {
+			name = folderAbove(&views[i]) + name
+		}
+		projects[views[i].Agent.ID] = name
+	}
 	bills := slices.DeleteFunc(h.Bills(), func(b *history.Bill) bool { return b.At < o.Since })
 	storms, err := alerts.New(o.Policy)
 	if err != nil {
@@ -70,29 +86,6 @@ func Of(ctx context.Context, h *history.History, o Options) (*Report, error) {
 		r.Clients = append(r.Clients, Client{part.Client, c})
 	}
 	return r, nil
-}
-
-// projectsOf names the projects of agents. Where projects in different folders have one name,
-// the folder comes before it.
-func projectsOf(views []fleet.View) map[string]string {
-	folders := map[string]string{} // by name
-	several := map[string]bool{}   // names in different folders
-	for i := range views {
-		name := views[i].Project
-		if folder := folderAbove(&views[i]); folder != "" {
-			several[name] = several[name] || cmp.Or(folders[name], folder) != folder
-			folders[name] = folder
-		}
-	}
-	projects := map[string]string{}
-	for i := range views {
-		name := views[i].Project
-		if several[name] {
-			name = folderAbove(&views[i]) + name
-		}
-		projects[views[i].Agent.ID] = name
-	}
-	return projects
 }
 
 // folderAbove is the folder in which a session's project is, with a slash; "" if the path
