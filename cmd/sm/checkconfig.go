@@ -22,7 +22,7 @@ Read the configuration from defaults, file, environment and flags, as all other 
 FILE the file that would be used is checked.
 
 $ sm check-config
-$ sm check-config --print > ~/.config/sm/config.yaml
+$ sm check-config --print              # to start a file with, under another name than the one in use
 
 --print print the effective configuration instead
 `, flags{
