@@ -99,16 +99,6 @@ func isDocumentID(id string) bool {
 	return err == nil && len(at) == len(idLayout)
 }
 
-// header returns the comments that begin a document's file, and an empty line.
-func (d *Document) header() string {
-	return commentLine("HANDOFF-ID", d.ID) +
-		commentLine("SESSION", d.SessionID) +
-		commentLine("CHANNEL", d.Channel) +
-		commentLine("CREATED", d.CreatedAt.UTC().Format(time.RFC3339)) +
-		commentLine("TYPE", string(d.Type)) +
-		commentLine("WORKING-DIR", d.WorkingDir) + "\n"
-}
-
 // begins reports whether the text is that of the document's file, by the comments with its id
 // and its channel. Scripts may leave out the channel.
 func (d *Document) begins(text string) bool {

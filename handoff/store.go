@@ -71,7 +71,13 @@ func (s *store) write(m *manifest, fresh []Document) error {
 		return files.Put(s.root, name, data, 0o600)
 	}
 	for _, d := range fresh {
-		if err := put(documentFile(m.Channel, d.ID), []byte(d.header()+d.Body)); err != nil {
+		text := commentLine("HANDOFF-ID", d.ID) +
+			commentLine("SESSION", d.SessionID) +
+			commentLine("CHANNEL", d.Channel) +
+			commentLine("CREATED", d.CreatedAt.UTC().Format(time.RFC3339)) +
+			commentLine("TYPE", string(d.Type)) +
+			commentLine("WORKING-DIR", d.WorkingDir) + "\n" + d.Body
+		if err := put(documentFile(m.Channel, d.ID), []byte(text)); err != nil {
 			return err
 		}
 	}

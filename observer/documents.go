@@ -202,7 +202,15 @@ func (c *core) documentsFor(agent string, p *hook.Payload) *documentRequest {
 	dir := cmp.Or(p.SM.Project, s.Project, p.CWD)
 	switch {
 	case p.Event == hook.PreCompact && c.settings.Handoff.AutoDocument:
-		r := c.written(agent)
+		// The last handoff that it has asked for in this cycle, and that has not taken place.
+		var r rotation.Rotation
+		opened := c.engine.Agent(agent).Opened
+		for _, x := range c.rotations.All() { // the oldest first
+			if x.Agent == agent && !x.Auto() && x.State != rotation.Confirmed &&
+				!x.Made.Before(opened) {
+				r = x
+			}
+		}
 		r.Agent = agent
 		r.Left = p.SessionID
 		r.CWD = dir
@@ -225,19 +233,6 @@ func (c *core) documentsFor(agent string, p *hook.Payload) *documentRequest {
 		},
 		last: p.Source == "compact",
 	}
-}
-
-// written is the last handoff that an agent has asked for in this cycle and
-// that has not taken place, zero for none.
-func (c *core) written(agent string) (last rotation.Rotation) {
-	v := c.engine.Agent(agent)
-	for _, r := range c.rotations.All() { // the oldest first
-		if r.Agent == agent && !r.Auto() && r.State != rotation.Confirmed &&
-			!r.Made.Before(v.Opened) {
-			last = r
-		}
-	}
-	return last
 }
 
 // answerDocument returns the text for a new session, "" for none, or keeps what a

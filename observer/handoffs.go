@@ -80,7 +80,11 @@ func (c *core) getHandoffs(string, *http.Request) (any, error) {
 }
 
 func (c *core) deleteHandoff(_ string, r *http.Request) (any, error) {
-	x, effects, err := c.rotations.Cancel(r.PathValue("handoff"), time.Now())
+	id := r.PathValue("handoff")
+	if agent, err := c.fleet.Agent(id, true); err == nil {
+		id = c.rotations.Open(agent).ID
+	}
+	x, effects, err := c.rotations.Cancel(id, time.Now())
 	c.perform(effects)
 	return wire.Handoff(x), err
 }
@@ -119,7 +123,14 @@ func (a *App) NextInstruction(
 			if agent, err = c.fleet.Agent(id, true); err != nil {
 				return false, err
 			}
-			if first && c.foreignRun(agent, line) {
+			// Two runs may have the same name: the process that asks must have started the
+			// agent's client, as far as the system shows.
+			at := c.fleet.Location(agent).At
+			if first && line != nil && at.PID != 0 && !c.fleet.Gone(agent) &&
+				!slices.ContainsFunc(
+					c.app.o.Ancestry(at.PID),
+					func(p fleet.Process) bool { return p.PID == line[0].PID },
+				) {
 				return false, refuse(
 					http.StatusConflict,
 					"this agent has a client that another has started; give sm run another --name",
@@ -147,15 +158,4 @@ func (a *App) NextInstruction(
 		}
 		return in, nil
 	}
-}
-
-// foreignRun reports whether the process that asks has not started the agent's client,
-// as far as the system shows: two runs may have the same name.
-func (c *core) foreignRun(agent string, line []fleet.Process) bool {
-	s := c.fleet.Location(agent)
-	return line != nil && s.At.PID != 0 && !c.fleet.Gone(agent) &&
-		!slices.ContainsFunc(
-			c.app.o.Ancestry(s.At.PID),
-			func(p fleet.Process) bool { return p.PID == line[0].PID },
-		)
 }

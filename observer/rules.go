@@ -50,6 +50,9 @@ func (c *core) act(actions []alerts.Action, now time.Time) {
 
 // say delivers a notice to its recipient.
 func (c *core) say(s alerts.Say, now time.Time) {
+	if v, _ := c.fleet.View(s.Key.Agent, now); v.Waits && s.Key.Kind == alerts.KindNoData {
+		return // it waits for a person
+	}
 	c.log.Info(
 		"notice",
 		"key", s.Key,

@@ -13,7 +13,8 @@ func TestWaitingNotifiesTheOperator(t *testing.T) {
 	t.Parallel()
 	const text = "Fix the login test in web waits for you: permission: "
 	for dryRun, want := range map[bool]string{
-		false: text + "0 (x)\n" + text + "4 (x)\n",
+		false: text + "0 (x)\n[sm context] Other work in web is active, but its context size has not been seen " +
+			"for 2 min. sm doctor shows which source is silent.\n" + text + "4 (x)\n",
 		true:  "",
 	} {
 		t.Run(fmt.Sprint("dry run ", dryRun), func(t *testing.T) {
@@ -27,6 +28,7 @@ func testWaiting(t *testing.T, dryRun bool, want string) {
 	g := newGuarded(t)
 	g.o.DryRun = dryRun
 	g.o.Waiting = 2 * time.Minute
+	g.o.Alerts.NoDataAfter = 2 * time.Minute // counts for the agent that does not wait
 	g.o.MaxSessions = 1 // limits only lists and metrics
 	g.start()
 	began := time.Now()

@@ -127,7 +127,12 @@ func (h *Hub) viewOf(r *http.Request) (*view, error) {
 func (h *Hub) Close() {
 	h.end()
 	for _, v := range h.views[1:] {
-		v.remote.wait()
+		v.remote.mu.Lock()
+		over := v.remote.over
+		v.remote.mu.Unlock()
+		if over != nil {
+			<-over
+		}
 	}
 }
 

@@ -93,16 +93,6 @@ func (r *remote) refresh(ctx, closed context.Context) {
 	}
 }
 
-// wait waits until no query runs.
-func (r *remote) wait() {
-	r.mu.Lock()
-	over := r.over
-	r.mu.Unlock()
-	if over != nil {
-		<-over
-	}
-}
-
 // Edits grows with each answer.
 func (r *remote) Edits() uint64 { return r.edits.Load() }
 

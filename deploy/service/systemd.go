@@ -83,8 +83,12 @@ func firstLine(s string) string {
 
 // serviceUnit returns the unit of the packages for this program.
 func serviceUnit(o Options) string {
+	words := []string{quote(o.Program)}
+	for _, arg := range o.Args {
+		words = append(words, quote(arg))
+	}
 	unit := strings.Replace(strip(deploy.ServiceUnit), "ExecStart=%h/.local/bin/sm observe",
-		"ExecStart="+o.commandLine(), 1)
+		"ExecStart="+strings.Join(append(words, "observe"), " "), 1)
 	return "# " + mark + "\n" + unit
 }
 
@@ -103,15 +107,6 @@ func socketUnit(o Options) string {
 func strip(unit string) string {
 	_, rest, _ := strings.Cut(unit, "[Unit]\n")
 	return "[Unit]\n" + rest
-}
-
-// commandLine returns the command that starts sm.
-func (o Options) commandLine() string {
-	words := []string{quote(o.Program)}
-	for _, arg := range o.Args {
-		words = append(words, quote(arg))
-	}
-	return strings.Join(append(words, "observe"), " ")
 }
 
 // quote quotes a word of a command line: systemd.service(5), "Command lines", and

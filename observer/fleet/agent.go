@@ -292,8 +292,7 @@ func (f *Fleet) resolve(session string, o hook.Origin) *agent {
 		return nil
 	}
 	a := f.agent(id)
-	moved := a.Pane != o.Pane && f.otherProcess(a, &o) // its client runs elsewhere
-	if id == pane && (moved || f.replaced(a, session, &o)) {
+	if id == pane && f.replaced(a, session, &o) {
 		a = f.vacate(a)
 	}
 	if session != "" && f.otherProcess(a, &o) {
@@ -302,10 +301,18 @@ func (f *Fleet) resolve(session string, o hook.Origin) *agent {
 	return a
 }
 
-// replaced reports whether an agent's client has ended and a client of another project, in a
-// session that was not the agent's, is in its pane.
+// replaced reports whether the client of o is another one than that of an agent which was in its
+// pane: the agent's client runs elsewhere by now, or it has ended, and o is of another project and
+// of a session that was not the agent's.
 func (f *Fleet) replaced(a *agent, session string, o *hook.Origin) bool {
+	c := f.clients[a.Session]
 	rec := f.recordOf(session)
+	switch {
+	case a.Session == session:
+		return false
+	case a.Pane != o.Pane && f.otherProcess(a, o), c.Runs() && c.PID != a.PID && c.PID != o.PID:
+		return true
+	}
 	return o.Project != "" && a.Project != "" && f.project(o.Project) != f.project(a.Project) &&
 		!f.inClient(a) && (rec == nil || rec.Agent != a.ID)
 }
