@@ -15,7 +15,7 @@ func TestWaitingNotifiesTheOperator(t *testing.T) {
 	for dryRun, want := range map[bool]string{
 		false: text + "0 (x)\n[sm context] Other work in web is active, but its context size has not been seen " +
 			"for 2 min. sm doctor shows which source is silent.\n" + text + "4 (x)\n",
-		true:  "",
+		true: "",
 	} {
 		t.Run(fmt.Sprint("dry run ", dryRun), func(t *testing.T) {
 			t.Parallel()
@@ -29,7 +29,7 @@ func testWaiting(t *testing.T, dryRun bool, want string) {
 	g.o.DryRun = dryRun
 	g.o.Waiting = 2 * time.Minute
 	g.o.Alerts.NoDataAfter = 2 * time.Minute // counts for the agent that does not wait
-	g.o.MaxSessions = 1 // limits only lists and metrics
+	g.o.MaxSessions = 1                      // limits only lists and metrics
 	g.start()
 	began := time.Now()
 	g.write(uuid(1), prompt(ago(time.Minute), "p1", "Fix the login test"), reply(ago(time.Minute), "m1", 40_000, 10))
