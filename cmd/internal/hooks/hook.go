@@ -75,7 +75,7 @@ func (p *Process) hook(ctx context.Context, args []string, began time.Time) {
 		!json.Valid(answer) {
 		return
 	}
-	answer = p.nameProgram(answer)
+	answer = p.nameProgram(answer, codex)
 	if codex {
 		a, _ := hook.DecodeAnswer(answer) // any other text is an empty answer
 		answer = codexhook.Encode(a)

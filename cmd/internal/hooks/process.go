@@ -106,15 +106,16 @@ func (p *Process) Program() (string, error) {
 }
 
 // nameProgram has an answer name this program by its path where the agent's
-// PATH does not lead to it. What is typed into panes does not come this way.
-func (p *Process) nameProgram(answer []byte) []byte {
+// PATH does not lead to it. What is typed into panes does not come this way. Codex runs
+// commands in a login shell, whose PATH may be another one.
+func (p *Process) nameProgram(answer []byte, codex bool) []byte {
 	program, err := p.Program()
 	if err != nil {
 		return answer
 	}
 	self, err := os.Stat(program)
 	if found, foundErr := os.Stat(proc.LookPath(p.Get("PATH"), "sm")); err != nil ||
-		foundErr == nil && os.SameFile(self, found) {
+		foundErr == nil && !codex && os.SameFile(self, found) {
 		return answer
 	}
 	return hook.NameProgram(answer, program)
