@@ -50,8 +50,10 @@ func (c *core) act(actions []alerts.Action, now time.Time) {
 
 // say delivers a notice to its recipient.
 func (c *core) say(s alerts.Say, now time.Time) {
-	if v, _ := c.fleet.View(s.Key.Agent, now); v.Waits && s.Key.Kind == alerts.KindNoData {
-		return // it waits for a person
+	if s.Key.Kind == alerts.KindNoData {
+		if v, _ := c.fleet.View(s.Key.Agent, now); v.Waits {
+			return // it waits for a person
+		}
 	}
 	c.log.Info(
 		"notice",

@@ -61,10 +61,13 @@ func (q *Queue) Put(m Message, now time.Time) (Message, error) {
 	return m, nil
 }
 
-// Reword replaces the texts of a notice that was never offered.
+// Reword replaces the texts of a notice that was never offered. The zero key is that of none.
 func (q *Queue) Reword(key alerts.Key, text, plain string) {
+	if key == (alerts.Key{}) {
+		return
+	}
 	for m := range q.open() {
-		if m.Notice() && m.Key == key && m.Offers == 0 {
+		if m.Key == key && m.Offers == 0 {
 			m.Text = text
 			m.Plain = plain
 		}

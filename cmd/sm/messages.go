@@ -109,8 +109,9 @@ $ sm register web --name web --pane %3
 	}, env.asking(func(ctx context.Context, client *api.Client, args []string) error {
 		r.ID = args[0]
 		r.Tmux = env.Origin(time.Now()).Tmux
+		// A new name may begin like others; the ids of panes are sm's own.
 		s, err := client.Session(ctx, r.ID)
-		switch { // A new name may begin like others; those of panes are given by sm.
+		switch {
 		case r.SessionID == "" && err == nil && (cmp.Or(s.Name, s.Title) == r.ID ||
 			strings.HasPrefix(s.SessionID, r.ID) || strings.HasPrefix(r.ID, "tmux-")):
 			r.ID = s.ID

@@ -157,9 +157,9 @@ const (
 	narrowNames = 12 // the least width of the column NAME
 )
 
-// idsOf returns what to type for sessions whose name is not shown whole, or is that of several: the
-// name if it is short, else the shortest beginning of the session's id that no
-// other has.
+// idsOf returns what to type for sessions whose name is not shown whole, or is
+// that of several: the name if it is short and unique, else the shortest
+// beginning of the session's id that no other has.
 func idsOf(sessions []api.Session) map[string]string {
 	idOf := func(s *api.Session) string { return cmp.Or(s.SessionID, s.ID) }
 	sorted := make([]string, len(sessions))

@@ -122,7 +122,8 @@ func (g *gatekeeper) checkPeer(v *visit) *refusal {
 	if g.tcp && v.route.Tier == Token {
 		return g.checkToken(v)
 	}
-	if g.tcp && v.route.Tier == AnyLocal && fromLoopback(v.r.RemoteAddr) {
+	from, err := netip.ParseAddrPort(v.r.RemoteAddr)
+	if g.tcp && v.route.Tier == AnyLocal && err == nil && from.Addr().Unmap().IsLoopback() {
 		return nil
 	}
 	no := &refusal{reason: "peer", code: http.StatusForbidden}
@@ -230,9 +231,4 @@ func (g *gatekeeper) checkSize(v *visit) *refusal {
 	v.r.Body = io.NopCloser(bytes.NewReader(body))
 	v.r.ContentLength = int64(len(body))
 	return nil
-}
-
-func fromLoopback(remote string) bool {
-	a, err := netip.ParseAddrPort(remote)
-	return err == nil && a.Addr().Unmap().IsLoopback()
 }

@@ -301,9 +301,9 @@ func (f *Fleet) resolve(session string, o hook.Origin) *agent {
 	return a
 }
 
-// replaced reports whether the client of o is another one than that of an agent which was in its
-// pane: the agent's client runs elsewhere by now, or it has ended, and o is of another project and
-// of a session that was not the agent's.
+// replaced reports whether a signal from an agent's pane comes from another client than the
+// agent's: that one runs elsewhere now, or it has ended and the signal is of another project,
+// and of a session that the agent has not been in.
 func (f *Fleet) replaced(a *agent, session string, o *hook.Origin) bool {
 	c := f.clients[a.Session]
 	rec := f.recordOf(session)
@@ -317,8 +317,8 @@ func (f *Fleet) replaced(a *agent, session string, o *hook.Origin) bool {
 		!f.inClient(a) && (rec == nil || rec.Agent != a.ID)
 }
 
-// vacate returns the agent of a pane in which there is another client now. The agent of the
-// client before gets the id of its session: what waits for it is for that session.
+// vacate returns a new agent for the pane of an agent that was replaced there. The old one gets
+// the id of its session, with the messages that wait for it.
 func (f *Fleet) vacate(a *agent) *agent {
 	if f.agents[a.Session] != nil || f.recordOf(a.Session) == nil {
 		return a

@@ -137,8 +137,8 @@ func (f *Fleet) continues(s *session, key string, at transcript.Instant) {
 	f.take(a, key, at, alerts.CauseSession)
 }
 
-// adopt gives an agent a session that it must have left already, for the news of it came late.
-// A session that another agent has stays with that agent.
+// adopt gives an agent a session that it has left already: the signals of that session come
+// late. A session of another agent stays with that agent.
 func (f *Fleet) adopt(a *agent, rec *SessionRecord) {
 	other := f.agents[rec.Agent]
 	if rec.Agent == a.ID || rec.Agent != rec.SessionID ||
@@ -162,7 +162,7 @@ func (f *Fleet) leave(a *agent, rec *SessionRecord) {
 	case other == nil:
 		f.rename(key, a.ID)
 	case other == a || other.Session != key:
-	case f.same(a, other): // an agent of its own only because no more was known of it
+	case f.same(a, other): // it was separate until its signals named a
 		f.merge(other, a)
 	default:
 		other.Session = ""
@@ -190,7 +190,7 @@ func (f *Fleet) release(a *agent) {
 	a.Reported = Reported{}
 	a.Place = Place{}
 	own := f.agent(rec.SessionID)
-	f.release(own) // it has gone on to another session
+	f.release(own) // an older agent with that id is in another session by now
 	own.Present = was.Present
 	own.Reported = was.Reported
 	own.Place = was.Place
