@@ -39,17 +39,13 @@ func newQueueClient(t *testing.T, home string) *queueClient {
 	)
 	lock := filepath.Join(home, "thread-writer-locks", queueThread+".lock")
 	for _, path := range []string{c.path, lock} {
-		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-			t.Fatal(err)
-		}
+		noErrors(t, os.MkdirAll(filepath.Dir(path), 0o700))
 	}
 	f, err := os.Create(lock)
 	if err == nil {
 		err = syscall.Flock(int(f.Fd()), syscall.LOCK_EX)
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	noErrors(t, err)
 	t.Cleanup(func() { f.Close() })
 	c.record(
 		"session_meta",
@@ -135,12 +131,8 @@ func TestCodexQueueKills(t *testing.T) {
 	script := "#!/bin/sh\n[ \"$1 $2 $4\" = 'queue --thread --message' ] && [ \"$3\" = " + queueThread + " ] || exit 1\n" +
 		"printf '%s\n' \"$5\" >>\"$CODEX_HOME/begun\"\nsleep 0.$((1 + $$ % 3))\n" +
 		"printf '%s\n' \"$5\" >>\"$CODEX_HOME/queue_1.sqlite\"\nsleep 0.$((1 + $$ % 3))\nprintf '%s\n' \"$5\" >>\"$CODEX_HOME/ended\"\n"
-	if err := os.MkdirAll(bin, 0o700); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(filepath.Join(bin, "codex"), []byte(script), 0o700); err != nil {
-		t.Fatal(err)
-	}
+	noErrors(t, os.MkdirAll(bin, 0o700))
+	noErrors(t, os.WriteFile(filepath.Join(bin, "codex"), []byte(script), 0o700))
 	d.vars = append(d.vars, "PATH="+bin+":"+os.Getenv("PATH"))
 	d.start()
 	d.eventually("the thread is open", func() string {
@@ -157,9 +149,7 @@ func TestCodexQueueKills(t *testing.T) {
 		m, err := d.api.Send(t.Context(), queueThread, api.NewMessage{
 			Text: fmt.Sprintf("Message %d; $(rm -rf /) and é.", i),
 		})
-		if err != nil {
-			t.Fatal(err)
-		}
+		noErrors(t, err)
 		ids[m.ID] = true
 		file := []string{
 			"begun",
@@ -204,9 +194,7 @@ func TestCodexQueueKills(t *testing.T) {
 		return ""
 	})
 	text, err := os.ReadFile(c.path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noErrors(t, err)
 	received := map[string]int{}
 	for _, m := range regexp.MustCompile(`"text":"\[sm message\][^"]* #([0-9a-f]{6})"`).FindAllSubmatch(
 		text,

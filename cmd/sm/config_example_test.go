@@ -20,25 +20,17 @@ const exampleConfig = "../../deploy/config.example.yaml"
 func TestConfigExample(t *testing.T) {
 	t.Parallel()
 	path, err := filepath.Abs(exampleConfig)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noErrors(t, err)
 	if diff := cmp.Diff(outcome{
 		Out: path + ": ok\n",
 	}, execute(t, nil, "check-config", path)); diff != "" {
 		t.Errorf("check-config (-want +got):\n%s", diff)
 	}
 	text, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noErrors(t, err)
 	var example, ours map[string]any
-	if err := yaml.Unmarshal(text, &example); err != nil {
-		t.Fatal(err)
-	}
-	if err := yaml.Unmarshal(printed(t, config.Default()), &ours); err != nil {
-		t.Fatal(err)
-	}
+	noErrors(t, yaml.Unmarshal(text, &example))
+	noErrors(t, yaml.Unmarshal(printed(t, config.Default()), &ours))
 	if diff := cmp.Diff(ours, example); diff != "" {
 		t.Errorf("values of the example (-default +example):\n%s", diff)
 	}
@@ -48,9 +40,7 @@ func TestConfigExample(t *testing.T) {
 func TestConfigExampleCompose(t *testing.T) {
 	t.Parallel()
 	text, err := os.ReadFile("../../deploy/compose/compose.yaml")
-	if err != nil {
-		t.Fatal(err)
-	}
+	noErrors(t, err)
 	_, rest, found := strings.Cut(string(text), "#   metrics:\n")
 	part, _, ended := strings.Cut(rest, "\n#\n")
 	if !found || !ended {
@@ -70,9 +60,7 @@ func TestConfigExampleCompose(t *testing.T) {
 func TestConfigExamplePrices(t *testing.T) {
 	t.Parallel()
 	text, err := os.ReadFile(exampleConfig)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noErrors(t, err)
 	_, rest, found := strings.Cut(string(text), "\n  #   prices:\n")
 	rest, _, ended := strings.Cut(rest, "\n  prices: []")
 	if !found || !ended {

@@ -18,9 +18,7 @@ import (
 func privateTemp(t *testing.T) string {
 	t.Helper()
 	dir, err := os.MkdirTemp("", "sm")
-	if err != nil {
-		t.Fatal(err)
-	}
+	noErrors(t, err)
 	t.Cleanup(func() { _ = os.RemoveAll(dir) })
 	return dir
 }

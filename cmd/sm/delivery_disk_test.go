@@ -69,9 +69,7 @@ func TestDeliveryFileLimit(t *testing.T) {
 			t.Fatal(err)
 		}
 		none := unix.Rlimit{Max: limit.Max}
-		if err := unix.Prlimit(d.cmd.Process.Pid, unix.RLIMIT_FSIZE, &none, nil); err != nil {
-			t.Fatal(err)
-		}
+		noErrors(t, unix.Prlimit(d.cmd.Process.Pid, unix.RLIMIT_FSIZE, &none, nil))
 
 		d.eventually("a message is refused", func() string {
 			n++

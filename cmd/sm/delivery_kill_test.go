@@ -28,9 +28,7 @@ func killsOf(t *testing.T, variable string, n int) int {
 		return n
 	}
 	n, err := strconv.Atoi(s)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noErrors(t, err)
 	return n
 }
 

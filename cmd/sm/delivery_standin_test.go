@@ -176,9 +176,7 @@ func newStandIn(d *daemon, agent, parent string, lose float64) *standIn {
 	d.t.Helper()
 	process := exec.Command("sleep", "1000")
 	process.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
-	if err := process.Start(); err != nil {
-		d.t.Fatal(err)
-	}
+	noErrors(d.t, process.Start())
 	d.t.Cleanup(func() {
 		_ = process.Process.Kill()
 		_ = process.Wait() // killed

@@ -262,9 +262,7 @@ func newPanesOf(d *daemon, n int, program string) *panes {
 		t.Fatal(err)
 	}
 	exe, err := exec.LookPath(program)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noErrors(t, err)
 	for i := range n {
 		agent := fmt.Sprintf("p%d", i+1)
 		vars := []string{
@@ -328,14 +326,10 @@ func (p *panes) tmux(args ...string) (string, error) {
 // counts calls, which have no text.
 func (p *panes) received(sessions map[string]string) (list []received, calls int) {
 	paths, err := filepath.Glob(filepath.Join(p.d.projects, "*", "*.jsonl"))
-	if err != nil {
-		p.d.t.Fatal(err)
-	}
+	noErrors(p.d.t, err)
 	for _, path := range paths {
 		f, err := os.Open(path)
-		if err != nil {
-			p.d.t.Fatal(err)
-		}
+		noErrors(p.d.t, err)
 		defer f.Close()
 		agent := sessions[strings.TrimSuffix(filepath.Base(path), ".jsonl")]
 		for lines := bufio.NewScanner(f); lines.Scan(); {
@@ -368,9 +362,7 @@ func (p *panes) received(sessions map[string]string) (list []received, calls int
 func (d *daemon) offered(timeout <-chan time.Time) bool {
 	path := filepath.Join(d.dir, "log")
 	before, err := os.Stat(path)
-	if err != nil {
-		d.t.Fatal(err)
-	}
+	noErrors(d.t, err)
 	return comes(3*time.Millisecond, timeout, func() bool {
 		log, err := os.ReadFile(path)
 		return err == nil && bytes.Contains(log[before.Size():], []byte("via=tmux"))

@@ -83,9 +83,7 @@ func (c *clinic) findings(checks ...string) []finding {
 	env.dir = c.home
 	env.Executable = func() (string, error) { return c.program, nil }
 	o, err := doctorOptions(c.cfg, env)
-	if err != nil {
-		c.t.Fatal(err)
-	}
+	noErrors(c.t, err)
 	o.Now = c.now
 	o.Managed = c.managed()
 	o.Proc = c.home + "/proc"

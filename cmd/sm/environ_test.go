@@ -45,17 +45,13 @@ func mustLoad(t testing.TB, text string, vars map[string]string) *config.Config 
 		pflag.NewFlagSet("sm", pflag.ContinueOnError),
 		testEnv(vars).Env,
 	)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noErrors(t, err)
 	return cfg
 }
 
 func printed(t testing.TB, c *config.Config) []byte {
 	t.Helper()
 	var out bytes.Buffer
-	if err := c.Print(&out); err != nil {
-		t.Fatal(err)
-	}
+	noErrors(t, c.Print(&out))
 	return out.Bytes()
 }

@@ -120,9 +120,7 @@ func newForeignRig(t *testing.T, user, uid int) *foreignRig {
 		uid,
 	),
 		os.Chown(filepath.Dir(r.path), uid, uid), os.Chown(home, user, user))
-	if err != nil {
-		t.Fatal(err)
-	}
+	noErrors(t, err)
 	cmd := exec.Command(foreignServer, r.path)
 	cmd.Env = append(os.Environ(), fmt.Sprintf("%s=%d", asUserVar, uid))
 	cmd.Stderr = os.Stderr
@@ -130,9 +128,7 @@ func newForeignRig(t *testing.T, user, uid int) *foreignRig {
 	if err == nil {
 		err = cmd.Start()
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	noErrors(t, err)
 	t.Cleanup(func() {
 		_ = cmd.Process.Kill()
 		_ = cmd.Wait()
@@ -147,17 +143,13 @@ func newForeignRig(t *testing.T, user, uid int) *foreignRig {
 func (r *foreignRig) count() (n int) {
 	r.t.Helper()
 	c, err := net.Dial("unix", r.path)
-	if err != nil {
-		r.t.Fatal(err)
-	}
+	noErrors(r.t, err)
 	defer c.Close()
 	_, err = io.WriteString(c, countRequest)
 	if err == nil {
 		_, err = fmt.Fscan(c, &n)
 	}
-	if err != nil {
-		r.t.Fatal(err)
-	}
+	noErrors(r.t, err)
 	return n
 }
 

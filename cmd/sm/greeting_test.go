@@ -92,9 +92,7 @@ func TestRecent(t *testing.T) {
 func TestDemoPort(t *testing.T) {
 	t.Parallel()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	noErrors(t, err)
 	defer l.Close()
 	cfg := config.Default()
 	cfg.Listen = []string{l.Addr().String()}

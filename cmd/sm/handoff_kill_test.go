@@ -113,9 +113,7 @@ type killRound struct {
 func readJournal(t *testing.T, path string) (list []killRound) {
 	t.Helper()
 	text, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noErrors(t, err)
 	list = []killRound{{}}
 	for line := range bytes.Lines(text) {
 		var e event
@@ -232,9 +230,7 @@ func TestHandoffKills(t *testing.T) {
 		d.start()
 	}
 	stopSending()
-	if err := os.WriteFile(calm(d.dir), nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	noErrors(t, os.WriteFile(calm(d.dir), nil, 0o600))
 	var list api.Handoffs
 	d.within(2*time.Minute, "all handoffs have ended", func() (wrong string) {
 		var err error
@@ -247,9 +243,7 @@ func TestHandoffKills(t *testing.T) {
 		return message(err)
 	})
 	messages, err := d.api.Messages(t.Context(), "")
-	if err != nil {
-		t.Fatal(err)
-	}
+	noErrors(t, err)
 	refs := map[string]bool{}
 	for _, m := range messages.Messages {
 		refs[m.Ref] = true

@@ -13,17 +13,11 @@ import (
 func TestNoticesNameAProgramThatRuns(t *testing.T) {
 	dir := t.TempDir()
 	self, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
+	noErrors(t, err)
 	bin := func(name string, make func(path string) error) string {
 		path := filepath.Join(dir, name, "sm")
-		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-			t.Fatal(err)
-		}
-		if err := make(path); err != nil {
-			t.Fatal(err)
-		}
+		noErrors(t, os.MkdirAll(filepath.Dir(path), 0o755))
+		noErrors(t, make(path))
 		return filepath.Dir(path)
 	}
 	link := func(path string) error { return os.Symlink(self, path) }

@@ -32,14 +32,10 @@ type ear struct {
 func newEar(t testing.TB, answer http.HandlerFunc) *ear {
 	t.Helper()
 	dir, err := os.MkdirTemp("", "sm") // t.TempDir is too long for a socket
-	if err != nil {
-		t.Fatal(err)
-	}
+	noErrors(t, err)
 	e := &ear{socket: filepath.Join(dir, "s")}
 	l, err := new(net.ListenConfig).Listen(t.Context(), "unix", e.socket)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noErrors(t, err)
 	server := &http.Server{Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		body, err := io.ReadAll(r.Body)
 		if err != nil || r.Method != http.MethodPost || r.URL.Path != "/hooks/claude" ||
@@ -225,21 +221,15 @@ func TestClientSockets(t *testing.T) {
 func smallPath(t testing.TB) string {
 	t.Helper()
 	self, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
+	noErrors(t, err)
 	dir, err := os.MkdirTemp(
 		filepath.Dir(self),
 		"small",
 	) // for a hard link; a symbolic link would be resolved
-	if err != nil {
-		t.Fatal(err)
-	}
+	noErrors(t, err)
 	t.Cleanup(func() { _ = os.RemoveAll(dir) })
 	for _, name := range []string{"sm", install.SmallName} {
-		if err := os.Link(self, filepath.Join(dir, name)); err != nil {
-			t.Fatal(err)
-		}
+		noErrors(t, os.Link(self, filepath.Join(dir, name)))
 	}
 	return dir + ":" + os.Getenv("PATH")
 }

@@ -35,9 +35,7 @@ func (r *installRig) tree() map[string]string {
 		}
 		return nil
 	})
-	if err != nil {
-		r.t.Fatal(err)
-	}
+	noErrors(r.t, err)
 	return all
 }
 
@@ -196,9 +194,7 @@ func TestUninstallAfterEdit(t *testing.T) {
 			r.done(strings.Fields(again)...)
 			r.done("uninstall")
 			var got, want any
-			if err := json.Unmarshal([]byte(r.read(r.path)), &got); err != nil {
-				t.Fatal(err)
-			}
+			noErrors(t, json.Unmarshal([]byte(r.read(r.path)), &got))
 			_ = json.Unmarshal([]byte(`{"theme":"dark",`+shape[1:]), &want)
 			if diff := cmp.Diff(want, got); diff != "" {
 				t.Errorf("%s, then %s (-want +got):\n%s", shape, again, diff)

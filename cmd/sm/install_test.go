@@ -25,9 +25,7 @@ type installRig struct {
 func newInstallRig(t *testing.T) *installRig {
 	t.Helper()
 	home, err := os.MkdirTemp("", "sm-") // not t.TempDir: a socket's path is short
-	if err != nil {
-		t.Fatal(err)
-	}
+	noErrors(t, err)
 	t.Cleanup(func() { _ = os.RemoveAll(home) })
 	if home, err = filepath.EvalSymlinks(home); err != nil {
 		t.Fatal(err)
@@ -63,17 +61,13 @@ func (r *installRig) write(path, text string, mode fs.FileMode) {
 		os.Chmod(path, mode),
 	)
 	syscall.ForkLock.RUnlock()
-	if err != nil {
-		r.t.Fatal(err)
-	}
+	noErrors(r.t, err)
 }
 
 func (r *installRig) read(path string) string {
 	r.t.Helper()
 	b, err := os.ReadFile(path)
-	if err != nil {
-		r.t.Fatal(err)
-	}
+	noErrors(r.t, err)
 	return string(b)
 }
 

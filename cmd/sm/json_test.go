@@ -17,9 +17,7 @@ func TestWriteJSONEscapes(t *testing.T) {
 		"line\nbreak \"and\" quote": `"line\nbreak \"and\" quote"`,
 	} {
 		var b strings.Builder
-		if err := writeJSON(&b, text); err != nil {
-			t.Fatal(err)
-		}
+		noErrors(t, writeJSON(&b, text))
 		if got := b.String(); got != want+"\n" {
 			t.Errorf("%q: got %s, want %s", text, got, want)
 		}

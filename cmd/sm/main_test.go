@@ -56,3 +56,10 @@ func program() {
 	}
 	main()
 }
+
+func noErrors(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}

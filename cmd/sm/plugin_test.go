@@ -130,9 +130,7 @@ func (c *clientPlugins) save(name string, v map[string]any) error {
 func newPluginRig(t *testing.T) *installRig {
 	t.Helper()
 	client, err := exec.LookPath(pluginClientName)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noErrors(t, err)
 	r := newInstallRig(t)
 	r.write(
 		r.home+"/path/claude",

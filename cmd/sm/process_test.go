@@ -40,9 +40,7 @@ type daemon struct {
 
 func newDaemon(t *testing.T) *daemon {
 	dir, err := os.MkdirTemp("", "sm") // t.TempDir is too long for a socket
-	if err != nil {
-		t.Fatal(err)
-	}
+	noErrors(t, err)
 	d := &daemon{
 		t:        t,
 		dir:      dir,
@@ -62,9 +60,7 @@ func newDaemon(t *testing.T) *daemon {
 			t.Error(err)
 		}
 	})
-	if err := os.Mkdir(d.projects, 0o700); err != nil {
-		t.Fatal(err)
-	}
+	noErrors(t, os.Mkdir(d.projects, 0o700))
 	return d
 }
 
@@ -118,9 +114,7 @@ func (d *daemon) launch() {
 		os.O_CREATE|os.O_APPEND|os.O_WRONLY,
 		0o600,
 	)
-	if err != nil {
-		d.t.Fatal(err)
-	}
+	noErrors(d.t, err)
 	defer log.Close()
 	as := d.as
 	if as == nil {
@@ -141,9 +135,7 @@ func (d *daemon) launch() {
 	cmd.ExtraFiles = d.passed
 	exited := make(chan error, 1)
 	cmd.Stderr = log
-	if err := cmd.Start(); err != nil {
-		d.t.Fatal(err)
-	}
+	noErrors(d.t, cmd.Start())
 	d.cmd = cmd
 	d.exited = exited
 	go func() { exited <- cmd.Wait() }()
@@ -246,9 +238,7 @@ func (d *daemon) get(path string) (string, error) {
 func (d *daemon) series() map[string]float64 {
 	d.t.Helper()
 	values, err := d.scrape()
-	if err != nil {
-		d.t.Fatal(err)
-	}
+	noErrors(d.t, err)
 	return values
 }
 

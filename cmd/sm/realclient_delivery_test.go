@@ -105,9 +105,7 @@ func TestRealClientDeliveryDialog(t *testing.T) {
 	r := newDeliveryRun(t)
 	path := filepath.Join(r.home.home, ".claude", "settings.json")
 	text, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noErrors(t, err)
 	r.home.write(path, strings.Replace(string(text), `"Bash",`, "", 1))
 	r.begin(20_000)
 	made := filepath.Join(r.home.project, "made")

@@ -21,9 +21,7 @@ func (r *policyRun) guards() {
 	r.sm.configure("guard: {enabled: true}\n")
 	settings := filepath.Join(r.home.home, ".claude", "settings.json")
 	text, err := os.ReadFile(settings)
-	if err != nil {
-		r.t.Fatal(err)
-	}
+	noErrors(r.t, err)
 	r.home.write(
 		settings,
 		strings.Replace(string(text), `"Bash",`, `"Bash", "Write", "Skill",`, 1),
@@ -42,9 +40,7 @@ func TestRealClientGuard(t *testing.T) {
 	state := func() *guard.State {
 		t.Helper()
 		s, err := guard.Read(filepath.Join(dir, guard.StateFile))
-		if err != nil {
-			t.Fatal(err)
-		}
+		noErrors(t, err)
 		return s
 	}
 	bash := func(command string) modelStep {

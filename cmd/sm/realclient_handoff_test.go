@@ -70,9 +70,7 @@ func countRecords(t *testing.T, paths []string, parts ...string) (n int) {
 	t.Helper()
 	for _, path := range paths {
 		text, err := os.ReadFile(path)
-		if err != nil {
-			t.Fatal(err)
-		}
+		noErrors(t, err)
 		for line := range strings.Lines(string(text)) {
 			if !slices.ContainsFunc(
 				parts,

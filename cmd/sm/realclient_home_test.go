@@ -48,9 +48,7 @@ func newHomeOf(t *testing.T, client string, stub *modelStub) *clientHome {
 	tmux := need(t, "tmux")
 	// The paths of sockets must be short, which t.TempDir does not guarantee.
 	dir, err := os.MkdirTemp("/tmp", "sm-rc-")
-	if err != nil {
-		t.Fatal(err)
-	}
+	noErrors(t, err)
 	if dir, err = filepath.EvalSymlinks(dir); err != nil {
 		t.Fatal(err)
 	}
@@ -74,9 +72,7 @@ func newHomeOf(t *testing.T, client string, stub *modelStub) *clientHome {
 		dir+"/statusline",
 		"#!/bin/sh\nprintf '%s\\n' \"$(cat)\" >>'"+h.samples+"'\necho sm\n",
 	)
-	if err := os.Chmod(dir+"/statusline", 0o700); err != nil {
-		t.Fatal(err)
-	}
+	noErrors(t, os.Chmod(dir+"/statusline", 0o700))
 	h.writeJSON(h.home+"/.claude/settings.json", map[string]any{
 		"permissions": map[string]any{"allow": []string{"Agent", "Bash", "Read"}},
 		"statusLine":  map[string]string{"type": "command", "command": dir + "/statusline"},
@@ -96,20 +92,14 @@ func newHomeOf(t *testing.T, client string, stub *modelStub) *clientHome {
 
 func (h *clientHome) write(path, text string) {
 	h.t.Helper()
-	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-		h.t.Fatal(err)
-	}
-	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-		h.t.Fatal(err)
-	}
+	noErrors(h.t, os.MkdirAll(filepath.Dir(path), 0o700))
+	noErrors(h.t, os.WriteFile(path, []byte(text), 0o600))
 }
 
 func (h *clientHome) writeJSON(path string, v any) {
 	h.t.Helper()
 	text, err := json.MarshalIndent(v, "", "  ")
-	if err != nil {
-		h.t.Fatal(err)
-	}
+	noErrors(h.t, err)
 	h.write(path, string(text))
 }
 
@@ -184,9 +174,7 @@ func (h *clientHome) start(args ...string) sample {
 		"agent",
 		"#{pane_pid}",
 	)))
-	if err != nil {
-		h.t.Fatal(err)
-	}
+	noErrors(h.t, err)
 	if h.pid = pid; len(h.wrapper) > 0 {
 		h.outer = pid
 		h.pid = 0
@@ -416,9 +404,7 @@ func (h *clientHome) turns() (n int) {
 	paths, _ := filepath.Glob(filepath.Join(h.projects, "*", "*.jsonl"))
 	for _, path := range paths {
 		text, err := os.ReadFile(path)
-		if err != nil {
-			h.t.Fatal(err)
-		}
+		noErrors(h.t, err)
 		for _, end := range []string{
 			`"subtype":"turn_duration"`,
 			`"text":"[Request interrupted by user`,
@@ -502,9 +488,7 @@ func (h *clientHome) another(than string) (session string) {
 func readJSONFile(t *testing.T, path string, v any) {
 	t.Helper()
 	text, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noErrors(t, err)
 	if err := json.Unmarshal(text, v); err != nil {
 		t.Fatalf("%s: %v", path, err)
 	}

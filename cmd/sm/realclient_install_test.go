@@ -98,13 +98,9 @@ func installPackage(t *testing.T, dir, spec, program string) string {
 		return client
 	}
 	npm := need(t, "npm")
-	if err := os.MkdirAll(filepath.Dir(dir), 0o700); err != nil {
-		t.Fatal(err)
-	}
+	noErrors(t, os.MkdirAll(filepath.Dir(dir), 0o700))
 	fresh, err := os.MkdirTemp(filepath.Dir(dir), "installing-")
-	if err != nil {
-		t.Fatal(err)
-	}
+	noErrors(t, err)
 	defer os.RemoveAll(fresh)
 	t.Logf("installing %s into %s", spec, dir)
 	run := func(dir, program string, args ...string) {

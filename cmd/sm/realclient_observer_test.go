@@ -104,9 +104,7 @@ func (d *daemon) scan() map[string]scanned {
 	all := map[string]scanned{}
 	for j := json.NewDecoder(bytes.NewReader(out)); j.More(); {
 		var s scanned
-		if err := j.Decode(&s); err != nil {
-			d.t.Fatal(err)
-		}
+		noErrors(d.t, j.Decode(&s))
 		s.Bytes = 0
 		s.Lines = 0
 		s.BadLines = 0

@@ -172,9 +172,7 @@ func (r *offersRun) resume() {
 // killed kills the client and continues with another.
 func (r *offersRun) killed() {
 	r.t.Helper()
-	if err := syscall.Kill(r.home.pid, syscall.SIGKILL); err != nil {
-		r.t.Fatal(err)
-	}
+	noErrors(r.t, syscall.Kill(r.home.pid, syscall.SIGKILL))
 	if !r.home.gone(patience) {
 		r.t.Fatal("the client does not die")
 	}

@@ -37,9 +37,7 @@ func TestRealClientPlugin(t *testing.T) {
 		return string(out)
 	}
 	root, err := filepath.Abs("../../deploy/plugin")
-	if err != nil {
-		t.Fatal(err)
-	}
+	noErrors(t, err)
 	for _, dir := range []string{root, root + "/session-monitor"} {
 		t.Log(run(h.client, "plugin", "validate", "--strict", dir))
 	}

@@ -49,9 +49,7 @@ func (r *policyRun) received() (all []hearing) {
 	seen := map[string]bool{}
 	for _, path := range transcripts(r.t, r.home.projects) {
 		text, err := os.ReadFile(path)
-		if err != nil {
-			r.t.Fatal(err)
-		}
+		noErrors(r.t, err)
 		h := hearing{session: strings.TrimSuffix(filepath.Base(path), ".jsonl"), cycle: 1}
 		for line := range bytes.Lines(text) {
 			var rec transcriptRecord
@@ -105,9 +103,7 @@ func transcripts(t *testing.T, projects string) (files []string) {
 		}
 		return nil // a folder may come and go
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	noErrors(t, err)
 	born := func(path string) string { // the first time of day in it
 		data, _ := os.ReadFile(path)
 		_, rest, _ := bytes.Cut(data, []byte(`"timestamp":"`))

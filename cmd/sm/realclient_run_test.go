@@ -149,9 +149,7 @@ func volume(t *testing.T, projects string) (lines, size float64) {
 		size += float64(len(text))
 		return err
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	noErrors(t, err)
 	return lines, size
 }
 
@@ -174,9 +172,7 @@ func boundaries(t *testing.T, projects, id string) (found []boundary) {
 	}
 	for _, path := range paths {
 		data, err := os.ReadFile(path)
-		if err != nil {
-			t.Fatal(err)
-		}
+		noErrors(t, err)
 		for line := range bytes.Lines(data) {
 			var b boundary
 			if json.Unmarshal(line, &b) != nil || b.Subtype != "compact_boundary" {
@@ -286,9 +282,7 @@ func (r *policyRun) turn(what string, steps ...modelStep) {
 func (r *policyRun) me() api.Session {
 	r.t.Helper()
 	s, err := r.sm.api.Session(r.t.Context(), r.agent)
-	if err != nil {
-		r.t.Fatal(err)
-	}
+	noErrors(r.t, err)
 	return s
 }
 
@@ -378,9 +372,7 @@ func (r *policyRun) noticed(kind string, as ...string) (m api.Message) {
 func (r *policyRun) messages(is func(api.Message) bool) []api.Message {
 	r.t.Helper()
 	all, err := r.sm.api.Messages(r.t.Context(), "")
-	if err != nil {
-		r.t.Fatal(err)
-	}
+	noErrors(r.t, err)
 	return slices.DeleteFunc(
 		all.Messages,
 		func(m api.Message) bool { return is != nil && !is(m) },
@@ -391,9 +383,7 @@ func (r *policyRun) messages(is func(api.Message) bool) []api.Message {
 func (r *policyRun) send(m api.NewMessage) (id string) {
 	r.t.Helper()
 	sent, err := r.sm.api.Send(r.t.Context(), r.agent, m)
-	if err != nil {
-		r.t.Fatal(err)
-	}
+	noErrors(r.t, err)
 	return sent.ID
 }
 

@@ -142,9 +142,7 @@ func knownNames(t *testing.T, projects string) {
 	t.Helper()
 	for _, path := range transcripts(t, projects) {
 		text, err := os.ReadFile(path)
-		if err != nil {
-			t.Fatal(err)
-		}
+		noErrors(t, err)
 		f := claude.NewFold("x", false)
 		for line := range bytes.Lines(text) {
 			_, _ = f.Line(

@@ -189,9 +189,7 @@ func TestRealCodexHooks(t *testing.T) {
 		Text: `Mind the <gap> & "go" on, it's é.`,
 		Mode: "sequential",
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	noErrors(t, err)
 	r.stub.letGo()
 	r.finish("critically full")
 	r.shows(r.message(r.current, "the critical notice", notice("critical")), "developer")
@@ -237,9 +235,7 @@ func TestRealCodexHooks(t *testing.T) {
 		return ""
 	})
 	all, err := r.sm.api.Messages(t.Context(), r.current)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noErrors(t, err)
 	for _, m := range all.Messages {
 		if m.Offers > 1 {
 			t.Errorf("offered again: %+v", m)

@@ -14,9 +14,7 @@ import (
 func (r *codexRun) sends(agent, text string) (id string) {
 	r.t.Helper()
 	m, err := r.sm.api.Send(r.t.Context(), agent, api.NewMessage{Text: text})
-	if err != nil {
-		r.t.Fatal(err)
-	}
+	noErrors(r.t, err)
 	return m.ID
 }
 

@@ -112,9 +112,7 @@ func (h *codexHome) panePID() int {
 		"agent",
 		"#{pane_pid}",
 	)))
-	if err != nil {
-		h.t.Fatal(err)
-	}
+	noErrors(h.t, err)
 	return pid
 }
 

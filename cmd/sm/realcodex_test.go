@@ -31,9 +31,7 @@ func newCodexRun(t *testing.T, configure ...func(*daemon)) *codexRun {
 	t.Helper()
 	home := newCodexHome(t)
 	r := &codexRun{t: t, stub: home.stub, home: home}
-	if err := os.MkdirAll(home.projects, 0o700); err != nil {
-		t.Fatal(err)
-	}
+	noErrors(t, os.MkdirAll(home.projects, 0o700))
 	r.sm = home.watched(buildProgram(t, home.dir), "CODEX_HOME="+home.codex)
 	for _, f := range configure {
 		f(r.sm)

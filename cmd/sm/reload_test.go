@@ -35,9 +35,7 @@ func (d *daemon) configure(text string) {
 	if err == nil {
 		err = os.Rename(fresh, d.configFile())
 	}
-	if err != nil {
-		d.t.Fatal(err)
-	}
+	noErrors(d.t, err)
 }
 
 // logged waits until the log has this many lines with a text.
@@ -54,9 +52,7 @@ func (d *daemon) logged(text string, times int) {
 // hangUp sends SIGHUP.
 func (d *daemon) hangUp() {
 	d.t.Helper()
-	if err := d.cmd.Process.Signal(syscall.SIGHUP); err != nil {
-		d.t.Fatal(err)
-	}
+	noErrors(d.t, d.cmd.Process.Signal(syscall.SIGHUP))
 }
 
 // TestReload tests that a process takes a changed configuration when the file is replaced, by
@@ -123,9 +119,7 @@ func TestReload(t *testing.T) {
 	}
 	d.logged(done, 4)
 
-	if err := os.Remove(d.configFile()); err != nil {
-		t.Fatal(err)
-	}
+	noErrors(t, os.Remove(d.configFile()))
 	if code := d.post("/-/reload", nil); code != http.StatusUnprocessableEntity {
 		t.Errorf("POST /-/reload without the file: %d", code)
 	}
@@ -141,9 +135,7 @@ func TestConfigWatcher(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "sm.yaml")
 	write := func(text string) {
 		t.Helper()
-		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		noErrors(t, os.WriteFile(path, []byte(text), 0o600))
 	}
 	write("# one\n")
 	synctest.Test(t, func(t *testing.T) {

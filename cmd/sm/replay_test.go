@@ -32,9 +32,7 @@ func replayed(t *testing.T, args ...string) (all []replay.Event) {
 	}
 	for d := json.NewDecoder(strings.NewReader(got.Out)); d.More(); {
 		var x replay.Event
-		if err := d.Decode(&x); err != nil {
-			t.Fatal(err)
-		}
+		noErrors(t, d.Decode(&x))
 		all = append(all, x)
 	}
 	return all
@@ -148,9 +146,7 @@ func lived(t *testing.T, dir string, order []string, files map[string][]byte,
 	}
 	for _, m := range noticeLine.FindAllStringSubmatch(d.log(1<<30), -1) {
 		at, err := time.Parse(time.RFC3339Nano, m[5])
-		if err != nil {
-			t.Fatal(err)
-		}
+		noErrors(t, err)
 		var cycle int
 		if _, err := fmt.Sscan(m[2], &cycle); err != nil {
 			t.Fatal(err)
@@ -167,14 +163,10 @@ func replayOrder(t *testing.T, dir string) (names []string) {
 	changes, err := history.Records(t.Context(), history.Options{
 		Clients: clientTable(nil, nil, nil),
 	}, []string{dir})
-	if err != nil {
-		t.Fatal(err)
-	}
+	noErrors(t, err)
 	for _, c := range changes {
 		name, err := filepath.Rel(dir, c.Cursor.Path)
-		if err != nil {
-			t.Fatal(err)
-		}
+		noErrors(t, err)
 		names = append(names, name)
 	}
 	return names
@@ -201,9 +193,7 @@ func grow(t *testing.T, d *daemon, name string, content []byte, whole scanned) {
 		"session_id":      strings.TrimSuffix(filepath.Base(name), ".jsonl"),
 	})
 	f, err := os.OpenFile(path, os.O_WRONLY|os.O_APPEND, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noErrors(t, err)
 	defer f.Close()
 	for line := range bytes.Lines(content) {
 		if _, err := f.Write(line); err != nil {
@@ -229,18 +219,12 @@ func grow(t *testing.T, d *daemon, name string, content []byte, whole scanned) {
 func (d *daemon) sessions() []api.Session {
 	d.t.Helper()
 	all, err := d.api.Sessions(d.t.Context())
-	if err != nil {
-		d.t.Fatal(err)
-	}
+	noErrors(d.t, err)
 	return all.Sessions
 }
 
 func place(t *testing.T, path string, content []byte) {
 	t.Helper()
-	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(path, content, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	noErrors(t, os.MkdirAll(filepath.Dir(path), 0o700))
+	noErrors(t, os.WriteFile(path, content, 0o600))
 }

@@ -111,9 +111,7 @@ func TestReportAgreesWithScan(t *testing.T) {
 				Copies:    true,
 				Subagents: true,
 			})
-			if err != nil {
-				t.Fatal(err)
-			}
+			noErrors(t, err)
 			want := map[string]report.Row{}
 			for _, s := range scanJSON(t, dir) {
 				row := want[s.Project]

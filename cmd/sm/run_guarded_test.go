@@ -20,9 +20,7 @@ func (r *runRig) guardedClient() (first runEvent, state func() *guard.State) {
 	return first, func() *guard.State {
 		r.t.Helper()
 		s, err := guard.Read(filepath.Join(r.dir, guard.Folder, "A", guard.StateFile))
-		if err != nil {
-			r.t.Fatal(err)
-		}
+		noErrors(r.t, err)
 		return s
 	}
 }
@@ -72,9 +70,7 @@ func (r *runRig) lists(pid int, session string) {
 			0o600,
 		)
 	}
-	if err != nil {
-		r.t.Fatal(err)
-	}
+	noErrors(r.t, err)
 }
 
 // TestForgedVariablesFreeNoSession tests that a session stays full whatever variables the

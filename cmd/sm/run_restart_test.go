@@ -63,9 +63,7 @@ func TestRunRotates(t *testing.T) {
 	)
 	first := r.wait("start", 1)
 	stat, err := proc.Stat("/proc", first.PID)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noErrors(t, err)
 	asked := o.request(r, "a question", func(api.Run) bool { return true })
 	if diff := cmp.Diff(api.Run{
 		Client:       first.PID,
@@ -126,9 +124,7 @@ func TestRunRotates(t *testing.T) {
 func TestRunNeverEndsWhatItCannotStart(t *testing.T) {
 	t.Parallel()
 	sm, err := exec.LookPath(runClientName)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noErrors(t, err)
 	for _, c := range []struct {
 		name   string
 		vars   []string
@@ -175,9 +171,7 @@ func TestRunNeverEndsWhatItCannotStart(t *testing.T) {
 			r := newRunRig(t, c.vars...)
 			o := r.observer()
 			program := filepath.Join(r.dir, runClientName)
-			if err := os.Symlink(sm, program); err != nil {
-				t.Fatal(err)
-			}
+			noErrors(t, os.Symlink(sm, program))
 			r.start(slices.Concat(c.flags, []string{"--", program}, c.args)...)
 			r.wait("start", 1)
 			if c.before != nil {

@@ -43,13 +43,9 @@ func newRunRig(t *testing.T, vars ...string) *runRig {
 		t.Skip("needs /proc")
 	}
 	dir, err := os.MkdirTemp("", "sm") // t.TempDir is too long for a socket
-	if err != nil {
-		t.Fatal(err)
-	}
+	noErrors(t, err)
 	r := &runRig{t: t, dir: dir, vars: vars}
-	if err := syscall.Mkfifo(filepath.Join(dir, "orders"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	noErrors(t, syscall.Mkfifo(filepath.Join(dir, "orders"), 0o600))
 	t.Cleanup(func() {
 		if r.cmd != nil {
 			_ = r.cmd.Process.Kill() // it may have ended
@@ -86,9 +82,7 @@ func (r *runRig) start(args ...string) {
 	}
 	r.cmd.Dir = r.cwd
 	r.cmd.WaitDelay = time.Second // processes left behind may hold stderr
-	if err := r.cmd.Start(); err != nil {
-		r.t.Fatal(err)
-	}
+	noErrors(r.t, r.cmd.Start())
 	r.exited = make(chan struct{})
 	go func() {
 		_ = r.cmd.Wait() // code returns the exit code
@@ -115,9 +109,7 @@ func (r *runRig) code() int {
 
 func (r *runRig) signal(sig syscall.Signal) {
 	r.t.Helper()
-	if err := r.cmd.Process.Signal(sig); err != nil {
-		r.t.Fatal(err)
-	}
+	noErrors(r.t, r.cmd.Process.Signal(sig))
 }
 
 func (r *runRig) events(kind string) (found []runEvent) {
@@ -161,9 +153,7 @@ func (r *runRig) order(text string) {
 	r.t.Helper()
 	done := len(r.events("done"))
 	pipe, err := os.OpenFile(filepath.Join(r.dir, "orders"), os.O_RDWR, 0)
-	if err != nil {
-		r.t.Fatal(err)
-	}
+	noErrors(r.t, err)
 	if _, err := pipe.WriteString(text + "\n"); err != nil {
 		r.t.Fatal(err)
 	}
@@ -239,9 +229,7 @@ func (r *runRig) observer() *fakeObserver {
 	r.t.Helper()
 	_ = os.Remove(r.socket()) // of an earlier one
 	listener, err := net.Listen("unix", r.socket())
-	if err != nil {
-		r.t.Fatal(err)
-	}
+	noErrors(r.t, err)
 	o := &fakeObserver{
 		t:       r.t,
 		next:    make(chan api.Instruction, 8),

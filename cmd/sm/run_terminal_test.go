@@ -209,9 +209,7 @@ func TestRunTerminalIsSane(t *testing.T) {
 			"#{alternate_on} #{mouse_any_flag} #{cursor_flag}",
 		) == "1 1 0"
 	})
-	if err := syscall.Kill(supervisor, syscall.SIGUSR1); err != nil {
-		t.Fatal(err)
-	}
+	noErrors(t, syscall.Kill(supervisor, syscall.SIGUSR1))
 	if second := p.wait("start", 2); !second.Cooked || second.Parent != supervisor {
 		t.Errorf("the second client got %+v", second)
 	}

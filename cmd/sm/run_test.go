@@ -153,9 +153,7 @@ func TestRunKilledLeavesNoProcess(t *testing.T) {
 				"its group":    -r.cmd.Process.Pid,
 				"its guardian": guardian,
 			}[way]
-			if err := syscall.Kill(pid, syscall.SIGKILL); err != nil {
-				t.Fatal(err)
-			}
+			noErrors(t, syscall.Kill(pid, syscall.SIGKILL))
 			<-r.exited
 			r.until(
 				"all have ended",

@@ -40,9 +40,7 @@ func TestSameFigures(t *testing.T) {
 		if err == nil {
 			err = json.Unmarshal(out, v)
 		}
-		if err != nil {
-			t.Fatal(err)
-		}
+		noErrors(t, err)
 	}
 	status(&all)
 	metrics := d.series()

@@ -36,13 +36,9 @@ func TestScanCodex(t *testing.T) {
 	estimates := 0
 	for _, name := range names {
 		b, err := os.ReadFile(name)
-		if err != nil {
-			t.Fatal(err)
-		}
+		noErrors(t, err)
 		var scenario struct{ Threads []codexThread }
-		if err := json.Unmarshal(b, &scenario); err != nil {
-			t.Fatal(err)
-		}
+		noErrors(t, json.Unmarshal(b, &scenario))
 		for _, want := range scenario.Threads {
 			threads++
 			s, known := got[want.ID]
@@ -92,13 +88,9 @@ func TestScanCodexPaths(t *testing.T) {
 	copyTo := func(name, to string) string {
 		t.Helper()
 		b, err := os.ReadFile(filepath.Join(day, name))
-		if err != nil {
-			t.Fatal(err)
-		}
+		noErrors(t, err)
 		path := filepath.Join(dir, to)
-		if err := os.WriteFile(path, b, 0o600); err != nil {
-			t.Fatal(err)
-		}
+		noErrors(t, os.WriteFile(path, b, 0o600))
 		return path
 	}
 	const plain, packed = "rollout-2026-11-22T00-39-12-01a200b1-5830-7682-9191-0cdc4e0019dc.jsonl", "rollout-2026-11-22T00-39-13-01a200b1-5cd6-7722-b3ac-e0f81bca585a.jsonl.zst"
@@ -125,9 +117,7 @@ func TestScanCodexPaths(t *testing.T) {
 	); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.Remove(renamed); err != nil {
-		t.Fatal(err)
-	}
+	noErrors(t, os.Remove(renamed))
 	clients := map[string]string{}
 	for path, s := range scanJSON(t, dir) {
 		clients[path] = s.Client

@@ -25,9 +25,7 @@ func scanJSON(t *testing.T, paths ...string) map[string]scanned {
 	got := map[string]scanned{}
 	for d := json.NewDecoder(strings.NewReader(ran.Out)); d.More(); {
 		var s scanned
-		if err := d.Decode(&s); err != nil {
-			t.Fatal(err)
-		}
+		noErrors(t, d.Decode(&s))
 		got[s.Path] = s
 	}
 	return got
@@ -69,9 +67,7 @@ func wholeEnds(t *testing.T, dir string, truth *transcripttest.Truth) bool {
 			continue
 		}
 		b, err := os.ReadFile(filepath.Join(dir, filepath.FromSlash(path)))
-		if err != nil {
-			t.Fatal(err)
-		}
+		noErrors(t, err)
 		if json.Valid(b[int64(len(b))-f.Tail:]) {
 			return true
 		}
@@ -95,9 +91,7 @@ func TestScanGeneratedFleets(t *testing.T) {
 				Copies:    true,
 				Subagents: true,
 			})
-			if err != nil {
-				t.Fatal(err)
-			}
+			noErrors(t, err)
 			messages := 0
 			compactions := 0
 			tokens := transcripttest.Tokens{}

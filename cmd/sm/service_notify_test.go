@@ -17,9 +17,7 @@ func TestServiceManager(t *testing.T) {
 	d := newDaemon(t)
 	path := filepath.Join(d.dir, "n")
 	l, err := net.ListenUnixgram("unixgram", &net.UnixAddr{Name: path, Net: "unixgram"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	noErrors(t, err)
 	defer l.Close()
 	said := make(chan string, 1000)
 	go func() {

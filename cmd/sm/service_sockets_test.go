@@ -16,24 +16,16 @@ func TestServiceSockets(t *testing.T) {
 	t.Parallel()
 	d := newDaemon(t)
 	tcp, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	noErrors(t, err)
 	unix, err := net.Listen("unix", d.socket())
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := os.Chmod(d.socket(), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	noErrors(t, err)
+	noErrors(t, os.Chmod(d.socket(), 0o600))
 	for _, l := range []interface{ File() (*os.File, error) }{
 		unix.(*net.UnixListener),
 		tcp.(*net.TCPListener),
 	} {
 		f, err := l.File()
-		if err != nil {
-			t.Fatal(err)
-		}
+		noErrors(t, err)
 		defer f.Close()
 		d.passed = append(d.passed, f)
 	}

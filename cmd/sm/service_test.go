@@ -19,9 +19,7 @@ func systemCalls(t *testing.T, group string) map[string]bool {
 		"syscall-filter",
 		group,
 	).Output()
-	if err != nil {
-		t.Fatal(err)
-	}
+	noErrors(t, err)
 	all := map[string]bool{}
 	for line := range strings.Lines(string(out)) {
 		name := strings.TrimSpace(line)
@@ -51,9 +49,7 @@ func TestServiceLetsTheObserverWork(t *testing.T) {
 		}
 	}
 	unit, err := os.ReadFile("../../deploy/systemd/sm.service")
-	if err != nil {
-		t.Fatal(err)
-	}
+	noErrors(t, err)
 	settings := map[string]string{}
 	for line := range strings.Lines(string(unit)) {
 		if key, value, ok := strings.Cut(strings.TrimSpace(line), "="); ok {
@@ -73,9 +69,7 @@ func TestServiceLetsTheObserverWork(t *testing.T) {
 	trace := filepath.Join(d.dir, "trace")
 	d.as = []string{"strace", "-D", "-f", "-qq", "-o", trace, "sm"}
 	d.start()
-	if err := os.Mkdir(filepath.Join(d.projects, "p"), 0o700); err != nil {
-		t.Fatal(err)
-	}
+	noErrors(t, os.Mkdir(filepath.Join(d.projects, "p"), 0o700))
 	const id = "0d3e9ed6-5a1c-4d8c-9a39-000000000001"
 	record := `{"type":"assistant","uuid":"u1","timestamp":"2026-06-01T10:00:00Z","message":{"id":"m1","model":"claude-haiku-4-5","usage":{"input_tokens":50000,"output_tokens":1}}}` + "\n"
 	if err := os.WriteFile(

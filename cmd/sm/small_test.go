@@ -66,8 +66,6 @@ func TestSmallHandsOver(t *testing.T) {
 			t.Errorf("%s, a hook: exit code %d, %s", when, code, got)
 		}
 	}
-	if err := os.Remove(whole); err != nil {
-		t.Fatal(err)
-	}
+	noErrors(t, os.Remove(whole))
 	alone("without sm")
 }

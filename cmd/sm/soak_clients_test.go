@@ -73,9 +73,7 @@ func (g *growth) add(from time.Time) {
 		}
 		text = recordTime.ReplaceAllFunc(text, func(found []byte) []byte {
 			at, err := time.Parse(time.RFC3339Nano, string(recordTime.FindSubmatch(found)[1]))
-			if err != nil {
-				t.Fatal(err)
-			}
+			noErrors(t, err)
 			at = from.Add(at.Sub(recorded)).UTC()
 			return fmt.Appendf(nil, `{"timestamp":%q`, at.Format("2006-01-02T15:04:05.000Z"))
 		})
@@ -99,9 +97,7 @@ func (g *growth) files(root string, add func(rel string, text []byte)) {
 		add(rel, text)
 		return err
 	})
-	if err != nil {
-		g.d.t.Fatal(err)
-	}
+	noErrors(g.d.t, err)
 }
 
 // write appends to a transcript, possibly within a line.
@@ -174,14 +170,10 @@ func (g *growth) read() (all clientFigures) {
 		g.d.projects,
 		filepath.Join(g.d.dir, ".codex"),
 	).Output()
-	if err != nil {
-		g.d.t.Fatal(err)
-	}
+	noErrors(g.d.t, err)
 	for j := json.NewDecoder(bytes.NewReader(out)); j.More(); {
 		var s scanned
-		if err := j.Decode(&s); err != nil {
-			g.d.t.Fatal(err)
-		}
+		noErrors(g.d.t, j.Decode(&s))
 		side := s.Subagents.Tokens
 		all.Counters[s.Client+" input"] += float64(s.Tokens.Input + side.Input)
 		all.Counters[s.Client+" output"] += float64(s.Tokens.Output + side.Output)
@@ -336,9 +328,7 @@ func TestSoakClients(t *testing.T) {
 func (d *daemon) stored(timeout <-chan time.Time) {
 	path := filepath.Join(d.state(), "state.db")
 	before, err := os.Stat(path)
-	if err != nil {
-		d.t.Fatal(err)
-	}
+	noErrors(d.t, err)
 	comes(500*time.Microsecond, timeout, func() bool {
 		now, err := os.Stat(path)
 		return err == nil && now.ModTime() != before.ModTime()

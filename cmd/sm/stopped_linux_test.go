@@ -16,9 +16,7 @@ func TestStoppedObserver(t *testing.T) {
 	t.Parallel()
 	d := newDaemon(t)
 	d.start()
-	if err := d.cmd.Process.Signal(syscall.SIGSTOP); err != nil {
-		t.Fatal(err)
-	}
+	noErrors(t, d.cmd.Process.Signal(syscall.SIGSTOP))
 	if err := unix.Waitid(
 		unix.P_PID,
 		d.cmd.Process.Pid,

@@ -117,9 +117,7 @@ func (p *topPane) writeAt(n, tokens int, when time.Time) {
 		_, e = f.WriteString(record)
 		err = errors.Join(e, f.Close(), os.Chtimes(f.Name(), when, when))
 	}
-	if err != nil {
-		p.t.Fatal(err)
-	}
+	noErrors(p.t, err)
 }
 
 // TestTopOnARealScreen tests sm top in tmux, with an observer that is killed and started

@@ -23,21 +23,13 @@ func TestUpgrade(t *testing.T) {
 			t.Parallel()
 			d := newDaemon(t)
 			f, err := os.Open(file)
-			if err != nil {
-				t.Fatal(err)
-			}
+			noErrors(t, err)
 			defer f.Close()
 			z, err := gzip.NewReader(f)
-			if err != nil {
-				t.Fatal(err)
-			}
+			noErrors(t, err)
 			data, err := io.ReadAll(z)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if err := os.Mkdir(d.state(), 0o700); err != nil {
-				t.Fatal(err)
-			}
+			noErrors(t, err)
+			noErrors(t, os.Mkdir(d.state(), 0o700))
 			if err := os.WriteFile(
 				filepath.Join(d.state(), "state.db"),
 				data,

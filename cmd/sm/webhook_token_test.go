@@ -75,9 +75,7 @@ func TestWebhookToken(t *testing.T) {
 			env := testEnv(vars)
 			env.Executable = os.Executable
 			options, err := doctorOptions(cfg, env)
-			if err != nil {
-				t.Fatal(err)
-			}
+			noErrors(t, err)
 			found := slices.DeleteFunc(
 				doctor.Examine(t.Context(), options),
 				func(f doctor.Finding) bool { return f.Check != "webhook" },
