@@ -99,14 +99,6 @@ func isDocumentID(id string) bool {
 	return err == nil && len(at) == len(idLayout)
 }
 
-// begins reports whether the text is that of the document's file, by the comments with its id
-// and its channel. Scripts may leave out the channel.
-func (d *Document) begins(text string) bool {
-	return strings.HasPrefix(text, commentLine("HANDOFF-ID", d.ID)) &&
-		(!strings.Contains(text, commentStart+"CHANNEL: ") ||
-			strings.Contains(text, commentLine("CHANNEL", d.Channel)))
-}
-
 const commentStart = "<!-- "
 
 // commentLine returns a comment of one line, which its value cannot leave.

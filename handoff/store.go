@@ -174,7 +174,10 @@ func (s *store) read(m *manifest, e *entry) (Document, error) {
 	d := s.document(m, e)
 	text, err := files.Read(d.File, maxFile)
 	head := regexp.MustCompile("^(" + commentStart + ".* -->\n)*").FindString(string(text))
-	if err == nil && !d.begins(head) {
+	// Scripts may leave out the channel.
+	if err == nil && (!strings.HasPrefix(head, commentLine("HANDOFF-ID", d.ID)) ||
+		strings.Contains(head, commentStart+"CHANNEL: ") &&
+			!strings.Contains(head, commentLine("CHANNEL", d.Channel))) {
 		err = fmt.Errorf("%s holds another document", quoted(d.File))
 	}
 	if err != nil {

@@ -48,7 +48,10 @@ func (a *App) loop(ctx context.Context) {
 		case f := <-a.calls:
 			f(c)
 		case p := <-a.named:
-			c.nameProject(p)
+			c.naming = false
+			c.fleet.NameProject(p.dir, p.name)
+			c.edits.Add(1)
+			c.nameNext()
 		case entries := <-a.clients:
 			c.registry = true
 			c.applyOrDefer(c.fleet.Clients(entries), time.Now())

@@ -73,8 +73,13 @@ func (c *core) passHandoffs(now time.Time) {
 		return
 	}
 	for _, agent := range c.rotations.Opens() {
+		r := c.rotations.Open(agent)
 		switch place, idle := c.idle(agent, now); {
-		case idle && c.awaitsRun(agent, now):
+		case idle && r.State == rotation.Scheduled && r.Made.Before(c.began) &&
+			now.Sub(c.began) < runsWithin &&
+			!c.agents.look(agent).run.present(now):
+			// Its sm run may not have polled since the observer started. A handoff from
+			// before waits for the poll.
 		case idle && !c.agents.look(agent).typing.busy:
 			c.rotate(rotation.Idle{
 				Agent:   agent,
@@ -87,15 +92,6 @@ func (c *core) passHandoffs(now time.Time) {
 		}
 	}
 	c.perform(c.rotations.Tick(now))
-}
-
-// awaitsRun reports whether an agent's sm run may not have polled since the
-// observer started. A handoff from before waits for the poll.
-func (c *core) awaitsRun(agent string, now time.Time) bool {
-	r := c.rotations.Open(agent)
-	return r.State == rotation.Scheduled && r.Made.Before(c.began) &&
-		now.Sub(c.began) < runsWithin &&
-		!c.agents.look(agent).run.present(now)
 }
 
 // way is how an agent's context can be cleared: `sm run` restarts its own client, and any

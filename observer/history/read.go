@@ -53,21 +53,23 @@ func Records(ctx context.Context, o Options, paths []string) (all []transcript.C
 		c.Messages = nil
 		all = append(all, c)
 	})
-	logOf := func(c transcript.Change) *log { return &log{change: c, copied: isCopy(c)} }
+	logOf := func(c transcript.Change) *log {
+		return &log{
+			change: c,
+			// Some record names another that it was copied from.
+			copied: slices.ContainsFunc(
+				c.Compactions,
+				func(e transcript.Compaction) bool { return e.Copied },
+			) || slices.ContainsFunc(
+				c.Entries,
+				func(e transcript.Entry) bool { return e.Origin != 0 },
+			),
+		}
+	}
 	slices.SortStableFunc(all, func(a, b transcript.Change) int {
 		return logOf(a).earlier(logOf(b))
 	})
 	return all, err
-}
-
-// isCopy reports whether some record of a transcript names another that it was
-// copied from.
-func isCopy(c transcript.Change) bool {
-	return slices.ContainsFunc(
-		c.Compactions,
-		func(e transcript.Compaction) bool { return e.Copied },
-	) ||
-		slices.ContainsFunc(c.Entries, func(e transcript.Entry) bool { return e.Origin != 0 })
 }
 
 // read reads all transcripts in paths once and passes each to take, from one

@@ -1,5 +1,7 @@
 package view
 
+import "sm/deploy/doctor"
+
 // lists are the templates of what the observer and the doctor answer.
 const lists = `
 {{- define "messages" -}}
@@ -16,7 +18,7 @@ const lists = `
 	{{- else}}{{$t.Add .ID (agent .To) $kind $status (in "dim" (ago .MadeAt)) $text}}{{end}}
 {{- else}}no messages
 {{end}}{{if .Messages}}{{$t}}{{end}}
-{{- if $waiting}}{{lines to.Wrap (print $waiting " wait for hooks: none of the agent's present session has come yet; " hooksRemedy)}}
+{{- if $waiting}}{{lines to.Wrap (print $waiting " wait for hooks: none of the agent's present session has come yet; ` + doctor.HooksRemedy + `")}}
 {{end}}{{end}}
 
 {{- define "reminders" -}}
@@ -85,6 +87,6 @@ Read this before you paste it. No text, name, address or path of yours should be
 	{{- $t.Add (in $colour $status) .Check .Text}}
 	{{- if .Remedy}}{{$t.Add "" "" (in "dim" (print "→ " .Remedy))}}{{end}}
 {{- end}}{{end}}{{end}}{{$t}}
-{{- if add $notes $broken}}{{$broken}} broken, {{counted $notes "note"}}{{else}}all works{{end}}
+{{- if or $notes $broken}}{{$broken}} broken, {{counted $notes "note"}}{{else}}all works{{end}}
 {{end}}
 `

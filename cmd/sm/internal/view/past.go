@@ -133,7 +133,7 @@ Compaction threshold{{$of}}
 		{{- if eq .Event "notice"}}{{$what = .Kind}}{{$text = .Text}}
 			{{- if eq .Kind "warning"}}{{$colour = "orange"}}{{else if eq .Kind "critical"}}{{$colour = "red"}}{{end}}
 		{{- else if eq .Trigger "idle"}}{{$what = "compaction, idle"}}
-		{{- else if not (is .Warned)}}{{$what = "compaction, unwarned"}}{{$colour = "red"}}{{end}}
+		{{- else if not (value .Warned)}}{{$what = "compaction, unwarned"}}{{$colour = "red"}}{{end}}
 		{{- $t.Add (in "dim" $at) (fit (printf "%.8s" .Session) 8) .Cycle (in $colour $what) $text}}
 	{{- end}}{{$t}}
 {{- end}}{{summary .}}{{end}}

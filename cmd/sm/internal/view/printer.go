@@ -12,6 +12,7 @@ package view
 import (
 	"fmt"
 	"io"
+	"reflect"
 	"slices"
 	"strings"
 	"text/template"
@@ -89,7 +90,6 @@ func (to *Printer) funcs() template.FuncMap {
 	return template.FuncMap{
 		"list": func(all ...any) []any { return all },
 		"add":  func(a, b int) int { return a + b },
-		"is":   func(b bool) bool { return b },
 		"trim": strings.TrimPrefix,
 		"text": screen.Text,
 		"fit":  screen.FitEnd,
@@ -139,21 +139,20 @@ func (to *Printer) funcs() template.FuncMap {
 		},
 		"seconds": func(s float64) time.Duration { return time.Duration(s * float64(time.Second)) },
 		"lasted":  lasted,
-		"value":   func(x *float64) float64 { return *x },
+		"value":   reflect.Indirect,
 		"causes": func(c api.Compactions) string {
 			return top.Compactions(&api.Session{
 				Compactions: c,
 			})
 		},
-		"agent":       shortAgent,
-		"grouped":     doctor.Grouped,
-		"backward":    slices.Backward[[]api.Message],
-		"fields":      func(s api.Session) [][2]string { return top.Fields(s, time.Now()) },
-		"hooksRemedy": func() string { return doctor.HooksRemedy },
-		"summary":     g.summary,
-		"choices":     candidateRows,
-		"timeliest":   timeliest,
-		"threshold":   thresholdText,
+		"agent":     shortAgent,
+		"grouped":   doctor.Grouped,
+		"backward":  slices.Backward[[]api.Message],
+		"fields":    func(s api.Session) [][2]string { return top.Fields(s, time.Now()) },
+		"summary":   g.summary,
+		"choices":   candidateRows,
+		"timeliest": timeliest,
+		"threshold": thresholdText,
 		"warned": func(f tune.Figures) float64 {
 			return tune.Share(float64(f.Warned), f.Compactions)
 		},
