@@ -55,7 +55,7 @@ func (c *core) session(v *fleet.View) api.Session {
 func (c *core) head(now time.Time) api.Sessions {
 	counters := c.fleet.Counters()
 	today := wire.Today(&counters.Today, c.fleet.Created())
-	today.EstimatedUSD = c.fleet.EstimatedToday()
+	today.EstimatedUSD, today.Unpriced = c.fleet.EstimatedToday()
 	if c.app.o.Demo { // its clients report all of their costs
 		today.CostSince = nil
 	}
@@ -192,14 +192,6 @@ type project struct{ dir, name string }
 func (c *core) project(dir string) string {
 	c.unnamed = append(c.unnamed, dir)
 	return fleet.ProjectOf(dir)
-}
-
-// nameProject takes a name from the disk, and has the next directory looked at.
-func (c *core) nameProject(p project) {
-	c.naming = false
-	c.fleet.NameProject(p.dir, p.name)
-	c.edits.Add(1)
-	c.nameNext()
 }
 
 // nameNext has the next project named by what is on the disk. The loop does not wait for

@@ -12,7 +12,7 @@ import (
 const spentText = `{{define "spent"}}{{with .Tokens}}0   {{dim "today "}}{{tokens .}}{{dim " tokens"}}
 {{with $.Today.CostUSD}}0  {{dollars .}}
 {{with $.Today.CostSince}}8 {{dim " since " (.Local.Format "15:04")}}
-{{end}}{{end}}{{with $.Today.EstimatedUSD}}0  ≈{{dollars .}}{{dim " est."}}
+{{end}}{{end}}{{with $.Today.EstimatedUSD}}0  {{if $.Today.Unpriced}}≥{{else}}≈{{end}}{{dollars .}}{{dim " est."}}
 {{end}}{{end}}{{range .Limits}}{{if .RateLimit}}{{.Rank}}   {{dim .Name}}
 7 {{dim " limit"}}
 {{.Rank}}  {{$used := print (hundredths .UsedRatio) "%"}}{{if ge .UsedRatio 0.95}}{{red $used}}{{else if ge .UsedRatio 0.8}}{{orange $used}}{{else}}{{$used}}{{end}}

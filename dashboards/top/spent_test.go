@@ -33,6 +33,11 @@ func TestSpent(t *testing.T) {
 			80,
 			"today 1.9G tokens $3.20 ≈$1.20 est.",
 		},
+		{
+			`{"today": {"tokens": 190, "estimated_cost_usd": 1.2, "unpriced": true}}`,
+			80,
+			"today 190 tokens ≥$1.20 est.",
+		},
 		{`{"rate_limits": {"five_hour": FIVE}}`, 80, "5 h limit 42% until 13:00"},
 		{
 			`{"today": {"tokens": 5000000, "cost_usd": 123.4}, "rate_limits": {"five_hour": FIVE, "seven_day": SEVEN}}`,

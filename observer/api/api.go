@@ -294,12 +294,14 @@ type RateLimit struct {
 // line has reported anything that was spent today; CostSince is from when on
 // costs are known where that is later than midnight, absent for the whole day.
 // EstimatedUSD is what sessions without a reported cost have spent besides, by the
-// configured prices; null without prices.
+// configured prices; null without prices. Unpriced means that some of their models have no
+// price.
 type Today struct {
 	Tokens       uint64     `json:"tokens"`
 	CostUSD      *float64   `json:"cost_usd"`
 	CostSince    *time.Time `json:"cost_since,omitempty"`
 	EstimatedUSD *float64   `json:"estimated_cost_usd"`
+	Unpriced     bool       `json:"unpriced,omitempty"`
 }
 
 // MaxListed limits the sessions that a list of recent ones has.

@@ -98,17 +98,18 @@ func (f *Fleet) pay(a *agent, usd float64, p Process, at transcript.Instant) {
 		}
 	}
 	spent := 0.0
+	// It may show 0 before it has read the session's total.
+	carried := at <= a.Carried+lag
 	switch {
-	case a.Carried != 0 &&
-		at <= a.Carried+lag: // it may show 0 before it has read the session's total
+	case own >= 0 && usd >= before[own].USD && (!carried || base > 0 && len(before) > 1):
+		spent = usd - base
+	case carried:
 	case own < 0:
 		// The session began with its client, and all of it was observed or has just happened.
 		if len(before) == 0 && (a.Fresh == a.Session ||
 			f.transcript(a.Session) != nil && len(f.recordsOf(a.ID)) < 2 && f.isNew(a, at)) {
 			spent = usd
 		}
-	case usd >= before[own].USD:
-		spent = usd - base
 	case p.known() && (a.Report.Cost.Known || f.isNew(a, at)):
 		spent = usd
 	}
@@ -128,23 +129,30 @@ func (f *Fleet) pay(a *agent, usd float64, p Process, at transcript.Instant) {
 func (s *session) billed() bool { return s.record != nil && len(s.record.Totals.List) > 0 }
 
 // EstimatedToday is what the tokens of today cost by Options.Prices, in US dollars, in
-// sessions whose cost no client has reported; nil where no model has a price.
-func (f *Fleet) EstimatedToday() *float64 {
-	sum := 0.0
-	any := false
+// sessions whose cost no client has reported; nil where no model has a price. Unpriced
+// means that others have none.
+func (f *Fleet) EstimatedToday() (usd *float64, unpriced bool) {
+	sum := f.counters.Today.Dropped
 	for _, x := range f.files {
-		if x.Day.Begins != f.counters.Today.Begins ||
-			x.Day.Tokens == (transcript.Usage{}) || x.of.billed() {
-			continue
-		}
-		usd, ok := f.options.Prices.Cost(x.Session.Model, x.Day.Tokens)
-		sum += usd
-		any = any || ok
+		f.price(x, &sum)
 	}
-	if !any {
-		return nil
+	if !sum.Known {
+		return nil, false
 	}
-	return new(math.Round(sum*1e6) / 1e6) // whatever the order of the files
+	return new(math.Round(sum.USD*1e6) / 1e6), sum.Unpriced // whatever the order of the files
+}
+
+// price adds what the tokens of today in a file cost.
+func (f *Fleet) price(x *file, sum *tally.Estimate) {
+	if x.Day.Begins != f.counters.Today.Begins ||
+		x.Day.Tokens == (transcript.Usage{}) || x.of.billed() {
+		return
+	}
+	if usd, ok := f.options.Prices.Cost(x.Session.Model, x.Day.Tokens); ok {
+		sum.Add(usd)
+	} else {
+		sum.Unpriced = true
+	}
 }
 
 // isNew reports whether a session is young by its transcript and has no copied

@@ -237,25 +237,30 @@ func TestEstimatedCost(t *testing.T) {
 		t.Helper()
 		s.f.Configure(nil, prices, s.f.options.Thresholds)
 		v, _ := s.f.View(uuid(1), created)
-		got, _ := json.Marshal([]*float64{v.EstimatedUSD, s.f.EstimatedToday()})
+		today, without := s.f.EstimatedToday()
+		got, _ := json.Marshal([]any{v.EstimatedUSD, today, without})
 		if string(got) != want {
-			t.Errorf("session and today %s, want %s", got, want)
+			t.Errorf("session, today, and whether a model has no price: %s, want %s", got, want)
 		}
 	}
 	opus := transcript.Price{Model: "claude-opus", Output: 25}
 	others := transcript.Price{Model: "claude", Input: 0.1} // and for the cache
-	check("[null,null]")
-	check("[75,50]", opus)
+	check("[null,null,false]")
+	check("[75,50,false]", opus)
 	side := strings.ReplaceAll(reply(after(2), "m3", 1_000_102, 0), "opus-4-8", "haiku-4-5")
 	s.f.Apply(subagentOf(1, "a1", side).met())
-	check("[null,50]", opus)
-	check("[75.1000102,50.10001]", opus, others)
+	check("[null,50,true]", opus)
+	check("[75.1000102,50.10001,false]", opus, others)
 	s.play(paid(130, 1, 3, from("a", 1)))
-	check("[null,null]", opus, others)
+	check("[null,null,false]", opus, others)
 	s.f.Apply(ofSession(2, reply(before(24*60), "m1", 102, 1_000_000)).met())
 	if v, _ := s.f.View(uuid(2), created); v.EstimatedUSD != nil {
 		t.Errorf("a session of copied messages has the estimate %v", *v.EstimatedUSD)
 	}
+	third := ofSession(3, reply(after(3), "m4", 102, 1_000_000))
+	s.f.Apply(third.met())
+	s.f.Apply(third.gone())
+	check("[null,25,false]", opus) // what was spent today remains
 }
 
 // TestIdleCompactionForeseen tests that the status line and the client's settings show when

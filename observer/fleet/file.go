@@ -65,10 +65,11 @@ func (f *Fleet) moved(from, to string) *file {
 	return x
 }
 
-// drop forgets a file. What it claimed stays claimed, and the session keeps its
-// record.
+// drop forgets a file. What it claimed stays claimed, what it cost today remains in the
+// estimate, and the session keeps its record.
 func (f *Fleet) drop(path string) {
 	if x := f.files[path]; x != nil {
+		f.price(x, &f.counters.Today.Dropped)
 		f.detach(x)
 		delete(f.files, path)
 		f.changed.file(path)

@@ -37,12 +37,21 @@ func (c *Cost) Add(usd float64) {
 	c.Known = true
 }
 
+// Estimate is a cost by configured prices. Unpriced means that it lacks the tokens of a
+// model without a price.
+type Estimate struct {
+	Cost
+	Unpriced bool
+}
+
 // Today is what was used since local midnight: tokens by the times of their
-// messages, costs as they are reported.
+// messages, costs as they are reported. Dropped is the estimate for the tokens of files
+// that no longer exist.
 type Today struct {
 	Begins, Ends transcript.Instant
 	Tokens       uint64
 	Cost         Cost
+	Dropped      Estimate
 }
 
 // BillTotals sums up what agents did again after boundaries of one kind: calls

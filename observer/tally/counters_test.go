@@ -19,36 +19,19 @@ func diff(t *testing.T, what string, want, got any) {
 
 func TestHistograms(t *testing.T) {
 	c := Counters{}.Clone()
-	for _, e := range []transcript.Compaction{
+	for _, v := range [][2]int64{
 		{},
-		{
-			PreTokens: 1,
-			Millis:    500,
-		},
-		{
-			PreTokens: 25_000,
-			Millis:    1_000,
-		},
-		{
-			PreTokens: 25_001,
-			Millis:    1_500,
-		},
-		{PreTokens: 1_000_000, Millis: 300_000},
-		{PreTokens: 1_000_001, Millis: 300_500},
+		{1, 500},
+		{25_000, 1_000},
+		{25_001, 1_500},
+		{1_000_000, 300_000},
+		{1_000_001, 300_500},
 	} {
-		c.Compacted(&e, clients.Claude)
+		c.Compacted(&transcript.Compaction{PreTokens: v[0], Millis: v[1]}, clients.Claude)
 	}
-	tokens := make([]uint64, len(PreTokensBounds())+1)
-	tokens[0] = 2
-	tokens[1] = 1
-	tokens[len(tokens)-2] = 1
-	tokens[len(tokens)-1] = 1
+	tokens := []uint64{2, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 1}
 	diff(t, "tokens", Histogram{Counts: tokens, Sum: 2_050_003}, c.PreTokens)
-	seconds := make([]uint64, len(DurationBounds())+1)
-	seconds[0] = 2
-	seconds[1] = 1
-	seconds[len(seconds)-2] = 1
-	seconds[len(seconds)-1] = 1
+	seconds := []uint64{2, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 1}
 	diff(t, "seconds", Histogram{Counts: seconds, Sum: 603.5}, c.Duration)
 	if !slices.IsSorted(PreTokensBounds()) || !slices.IsSorted(DurationBounds()) {
 		t.Error("bounds in disorder")
