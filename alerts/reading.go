@@ -5,6 +5,10 @@ import "sm/transcript"
 // read handles a context size.
 func (e *Engine) read(a *AgentState, ev *Event) {
 	t := ev.at
+	if _, known := a.current(); !known && a.Cycle == 1 && a.Cause == CauseNone &&
+		ev.Cycle > 1 {
+		a.Cycle = ev.Cycle
+	}
 	if ev.Back && ev.Tokens == 0 {
 		e.clearContext(a, t)
 		return
@@ -29,10 +33,6 @@ func (e *Engine) read(a *AgentState, ev *Event) {
 			a.Before = r
 		}
 		return
-	}
-	if _, known := a.current(); !known && a.Cycle == 1 && a.Cause == CauseNone &&
-		ev.Cycle > 1 {
-		a.Cycle = ev.Cycle
 	}
 	if e.shrunk(a, &r) {
 		e.guess(a, t)

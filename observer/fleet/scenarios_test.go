@@ -104,6 +104,14 @@ func stepOf(words []string) step {
 				s.news.add(s.f.Apply(s.files[words[1]].add(lines...).met()))
 			}
 		}
+	case "first": // start with the files found
+		return func(s *scenario) {
+			s.start(Stored{Created: created})
+			for _, p := range s.found {
+				s.f.Apply(p.whole())
+			}
+			s.news = s.f.Settle(created)
+		}
 	case "rereads":
 		return func(s *scenario) { s.news.add(s.f.Apply(s.files[words[1]].met())) }
 	case "gone":

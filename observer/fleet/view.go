@@ -251,13 +251,15 @@ func (f *Fleet) present(now time.Time) (events []alerts.Event) {
 		}
 		x := r.s.own[0]
 		t := &x.Session
-		_, known := t.Context()
-		if f.left(&r) || !known ||
+		if f.left(&r) ||
 			now.Sub(max(t.Active, changedAt(&x.Cursor)).Time()) > ActiveFor {
 			continue
 		}
 		a := f.agentIn(r.s)
 		ev := f.reading(a, t, t.Reading)
+		if t.Blank {
+			ev.Tokens = 0
+		}
 		level := f.options.Thresholds.Level(ev.Tokens, 0, f.windowOf(a, t), ev.CompactsAt)
 		if i >= maxUnconfirmed && r.of == nil && ev.Tokens < smallContext &&
 			level == alerts.OK {
