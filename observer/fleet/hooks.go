@@ -22,6 +22,12 @@ func (f *Fleet) Hook(
 	if p.Subagent() {
 		return n, ""
 	}
+	ends := p.Event == hook.SessionEnd && p.Reason != "clear" && p.Reason != "resume"
+	if ends {
+		if _, err := f.find(p.SessionID, fitsLabel); err != nil {
+			return n, "" // commands such as claude mcp list end a session that never began
+		}
+	}
 	a := f.signal(p.SessionID, p.SM)
 	if a == nil {
 		return n, ""
@@ -48,7 +54,7 @@ func (f *Fleet) Hook(
 		}
 	}
 	present := a.Session == p.SessionID
-	if present && p.Event == hook.SessionEnd && p.Reason != "clear" && p.Reason != "resume" {
+	if present && ends {
 		a.Ended = max(a.Ended, at)
 	}
 	if p.SessionID != "" && (present || p.SessionID == a.Resumed) {
