@@ -31,7 +31,9 @@ func Against(
 	then transcript.Instant,
 ) transcript.Bill {
 	b.Before = before
-	b.Millis = cmp.Or(Millis(then, b.At), b.Millis)
+	if b.Kind != transcript.BilledClear { // which a person may type after a pause
+		b.Millis = cmp.Or(Millis(then, b.At), b.Millis)
+	}
 	b.Files = slices.Clone(b.Files)
 	for _, w := range b.Work {
 		switch {

@@ -177,7 +177,7 @@ func TestAgainst(t *testing.T) {
 	if len(list) != 1 || list[0].Rereads != 0 || len(list[0].Work) != 4 {
 		t.Fatalf("got %+v", list)
 	}
-	got := Against(list[0], done, 1000, 0)
+	got := Against(list[0], done, 1000, list[0].At-1e9)
 	want := transcript.Bill{
 		Kind:     transcript.BilledClear,
 		Key:      77,
