@@ -112,6 +112,7 @@ func (o Options) Install(ctx context.Context, client Client) error {
 	// is missed.
 	c := change{done: client.done}
 	if in.Plugin {
+		c.done = "installed: takes effect in new sessions; those that run get no notices until they are started anew"
 		c.before, err = in.installPlugin(ctx, e, hooks)
 	} else {
 		c.hooks = hooks
