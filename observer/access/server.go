@@ -16,7 +16,7 @@ func NewServer(h http.Handler, log *slog.Logger) *http.Server {
 		ReadHeaderTimeout: 2 * time.Second,
 		ReadTimeout:       5 * time.Second,
 		WriteTimeout:      10 * time.Second,
-		IdleTimeout:       time.Minute,
+		IdleTimeout:       2 * time.Minute, // scrapes and webhooks may be a minute apart
 		MaxHeaderBytes:    8 << 10,
 		Protocols:         protocols,
 		ConnContext:       withPeer,
