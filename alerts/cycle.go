@@ -204,7 +204,7 @@ func (e *Engine) reset(a *AgentState, o *Event) {
 	if o.Key != 0 && o.Key == a.Session {
 		return
 	}
-	if _, known := a.current(); !known && a.Cause == CauseNone {
+	if a.Data == 0 && a.Cause == CauseNone {
 		// Nothing has been read yet: the agent's first session, and its first cycle.
 		a.Opened = max(a.Opened, o.at)
 		a.Session = o.Key

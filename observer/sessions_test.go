@@ -20,6 +20,7 @@ import (
 
 	"sm/observer/api"
 	"sm/observer/curve"
+	"sm/transcript"
 )
 
 // TestProjectIsTheRepository tests sessions below the repository's main directory, and one
@@ -307,5 +308,24 @@ func TestNotReady(t *testing.T) {
 	want["/-/ready"] = answer{Code: 200, Body: "ready\n"}
 	if diff := cmp.Diff(want, ask()); diff != "" {
 		t.Errorf("when ready (-want +got):\n%s", diff)
+	}
+}
+
+// TestUnpriced tests that an estimate without some models is shown as a lower bound.
+func TestUnpriced(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	r.o.Prices = transcript.Prices{{Model: "claude-haiku", Output: 25}}
+	line := reply(ago(0), "m1", 500, 100_000)
+	r.write(uuid(1), line)
+	r.write(uuid(2), strings.NewReplacer("m1", "m2", "haiku", "opus").Replace(line))
+	r.start()
+	for path, want := range map[string]string{
+		"/sessions": `"estimated_cost_usd":2.5,"unpriced":true`,
+		"/":         "at least $2.50 estimated",
+	} {
+		if got := r.get(path).Body; !strings.Contains(got, want) {
+			t.Errorf("%s lacks %q:\n%s", path, want, got)
+		}
 	}
 }

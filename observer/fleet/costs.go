@@ -79,10 +79,10 @@ const (
 )
 
 // pay counts by how much a client's total has grown. A client that resumes a session goes
-// on from the session's total at its last exit, which may be old, or from 0: its first
-// report is where counting begins, unless the session began with it. A total that falls in
-// one process has begun anew. No part of a total counts that any client reported before,
-// so that the sum is never more than was spent.
+// on from the session's total at its last exit, which may be old, or from 0. Counting begins
+// at its first report, or in its first 5 seconds at the first that is not 0, unless the
+// session began with it. A total that falls in one process has begun anew. No part of a
+// total counts that any client reported before, so that the sum is never more than was spent.
 func (f *Fleet) pay(a *agent, usd float64, p Process, at transcript.Instant) {
 	rec := f.recordOf(a.Session)
 	if rec == nil {
@@ -98,18 +98,18 @@ func (f *Fleet) pay(a *agent, usd float64, p Process, at transcript.Instant) {
 		}
 	}
 	spent := 0.0
-	// It may show 0 before it has read the session's total.
-	carried := at <= a.Carried+lag
+	reading := at <= a.Carried+lag && (a.Spoke < a.Carried ||
+		own < 0 || before[own].USD == 0 || usd < before[own].USD)
 	switch {
-	case own >= 0 && usd >= before[own].USD && (!carried || base > 0 && len(before) > 1):
-		spent = usd - base
-	case carried:
+	case reading: // it may show 0 before it has read the session's total
 	case own < 0:
 		// The session began with its client, and all of it was observed or has just happened.
 		if len(before) == 0 && (a.Fresh == a.Session ||
 			f.transcript(a.Session) != nil && len(f.recordsOf(a.ID)) < 2 && f.isNew(a, at)) {
 			spent = usd
 		}
+	case usd >= before[own].USD:
+		spent = usd - base
 	case p.known() && (a.Report.Cost.Known || f.isNew(a, at)):
 		spent = usd
 	}

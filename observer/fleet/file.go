@@ -66,7 +66,7 @@ func (f *Fleet) moved(from, to string) *file {
 }
 
 // drop forgets a file. What it claimed stays claimed, what it cost today remains in the
-// estimate, and the session keeps its record.
+// estimate, even if a client reports it later, and the session keeps its record.
 func (f *Fleet) drop(path string) {
 	if x := f.files[path]; x != nil {
 		f.price(x, &f.counters.Today.Dropped)

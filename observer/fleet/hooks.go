@@ -23,7 +23,7 @@ func (f *Fleet) Hook(
 		return n, ""
 	}
 	ends := p.Event == hook.SessionEnd && p.Reason != "clear" && p.Reason != "resume"
-	if ends {
+	if ends && f.settled {
 		if _, err := f.find(p.SessionID, fitsLabel); err != nil {
 			return n, "" // commands such as claude mcp list end a session that never began
 		}

@@ -164,7 +164,7 @@ func Today(t *tally.Today, created time.Time) api.Today {
 	all := api.Today{Tokens: t.Tokens}
 	if t.Cost.Known {
 		all.CostUSD = &t.Cost.USD
-		if begins := t.Begins.Time(); created.After(begins) {
+		if created.After(t.Begins.Time()) {
 			all.CostSince = &created
 		}
 	}
