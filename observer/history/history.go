@@ -107,7 +107,7 @@ func (h *History) add(c transcript.Change) {
 func (p *log) note(e *transcript.Entry) {
 	if e.Text != "" && !p.begun { // a /clear or a handoff began the session
 		p.follows = p.follows || e.Kind == transcript.KindAside || wording.IsDocument(e.Text) ||
-			e.Kind == transcript.KindTurnStart && wording.MayResume(e.Text)
+			wording.MayResume(e.Text)
 	}
 	p.noticed = p.noticed || strings.Contains(e.Text, wording.Context)
 	r, ok := p.record(e)
@@ -165,7 +165,8 @@ func (p *log) record(e *transcript.Entry) (r record, ok bool) {
 		p.begun = true
 	case transcript.KindTurnStart, transcript.KindTurnEnd:
 		r.key = cmp.Or(e.Origin, e.UUID)
-		p.begun = p.begun || e.Kind == transcript.KindTurnStart
+		// A turn of Codex starts before its prompt.
+		p.begun = p.begun || e.Kind == transcript.KindTurnStart && e.Text != ""
 	case transcript.KindHeard, transcript.KindOther, transcript.KindRewind, transcript.KindContinued:
 		return r, false
 	default:

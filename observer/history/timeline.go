@@ -12,6 +12,7 @@ import (
 	"sm/observer/projects"
 	"sm/transcript"
 	"sm/transcript/claude/hook"
+	"sm/transcript/clients"
 )
 
 // ownCompaction is a compaction in the transcript in which it happened.
@@ -146,7 +147,8 @@ func (p *log) sizeAt(name transcript.Key) (size int64) {
 const followsWithin = time.Hour
 
 // precede guesses for each session that continues another which one it is: the
-// last active session of the same folder before it. No record names it.
+// last active session of the same folder before it, with Codex of the same working
+// directory, as one folder has all threads of a day. No record names it.
 func (h *History) precede() {
 	for _, p := range h.logs {
 		start := p.change.Session.Started
@@ -158,7 +160,9 @@ func (h *History) precede() {
 		for _, q := range h.logs {
 			active := q.change.Session.Active
 			if q != p && active <= start && active >= newest &&
-				filepath.Dir(q.change.Cursor.Path) == dir {
+				filepath.Dir(q.change.Cursor.Path) == dir &&
+				(p.change.Client == clients.Claude ||
+					q.change.Session.CWD == p.change.Session.CWD) {
 				newest = active
 				p.before = q
 			}

@@ -85,7 +85,11 @@ type stream struct {
 
 func (s *stream) readAt(b []byte, at int64) (n int, err error) {
 	if s.text == nil || at < s.at {
-		err = s.begin()
+		s.at = 0
+		file := io.NewSectionReader(s.file, 0, math.MaxInt64)
+		// It need not be closed: a decoder without concurrency has no goroutines.
+		s.text, err = zstd.NewReader(bufio.NewReader(cancellable{s.ctx, file}),
+			zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxWindow(maxWindow))
 	}
 	if err == nil {
 		var skipped int64
@@ -103,15 +107,6 @@ func (s *stream) readAt(b []byte, at int64) (n int, err error) {
 		err = fmt.Errorf("unpack: %w", err)
 	}
 	return n, err
-}
-
-// begin needs no counterpart: a decoder without concurrency has no goroutines.
-func (s *stream) begin() (err error) {
-	s.at = 0
-	file := io.NewSectionReader(s.file, 0, math.MaxInt64)
-	s.text, err = zstd.NewReader(bufio.NewReader(cancellable{s.ctx, file}),
-		zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxWindow(maxWindow))
-	return err
 }
 
 // cancellable fails once ctx has ended.
