@@ -219,7 +219,11 @@ func (f *Fleet) continueIn(a *agent, to *session) {
 	was := &from.record.Totals
 	totals := &to.record.Totals
 	if len(totals.List) == 0 && a.Fresh != to.key {
-		totals.List = was.List
+		// Its client may go on from its total. Those of others are of the session before.
+		totals.List = slices.DeleteFunc(
+			slices.Clone(was.List),
+			func(v Total) bool { return v.Process != a.Process },
+		)
 	}
 	if len(totals.Bills.List) == 0 {
 		totals.Bills.Dear = was.Bills.Dear

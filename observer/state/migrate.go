@@ -62,7 +62,11 @@ func (m *migration) record(bucket string, key, data []byte) error {
 	kind := bucket
 	switch bucket {
 	case ownersBucket:
-		m.own(key, data)
+		number := uint64(binary.BigEndian.Uint32(key)) * ownersBlock
+		for ; len(data) >= 8; data = data[8:] {
+			m.owners[number] = keyBytes(transcript.Key(binary.LittleEndian.Uint64(data)))
+			number++
+		}
 		return nil
 	case messagesBucket, compactionsBucket:
 		return m.claims(bucket, key, data)
@@ -76,15 +80,6 @@ func (m *migration) record(bucket string, key, data []byte) error {
 		}
 	}
 	return m.put(bucket, key, data)
-}
-
-// own reads a block of owners.
-func (m *migration) own(key, data []byte) {
-	number := uint64(binary.BigEndian.Uint32(key)) * ownersBlock
-	for ; len(data) >= 8; data = data[8:] {
-		m.owners[number] = keyBytes(transcript.Key(binary.LittleEndian.Uint64(data)))
-		number++
-	}
 }
 
 // claims reads a chunk: each claim is its distance from the one before, the first
