@@ -116,6 +116,61 @@ func TestCostNeverTwice(t *testing.T) {
 	}
 }
 
+// TestCostExact tests that all is counted where clients go on from the totals of their
+// sessions, as Claude Code does from 2.1.225 on.
+func TestCostExact(t *testing.T) {
+	t.Parallel()
+	for seed := range uint64(300) {
+		r := rand.New(rand.NewPCG(seed, 9))
+		s := newScenario(t)
+		var totals []float64 // of the sessions
+		var spent, at float64
+		var pids, sessions [2]int // of the agents
+		pid := 0
+		for i := range 100 {
+			at += 0.2 + r.Float64()*6
+			source := ""
+			a := i % 2
+			switch n := r.IntN(9); {
+			case i < 2 || n == 0:
+				source = "startup"
+			case n == 1:
+				source = "clear"
+			case n == 2, n == 3:
+				n := r.IntN(len(totals))
+				if totals[n] > 0 && n != sessions[1-a] { // there is nothing to resume in others
+					source = "resume"
+					sessions[a] = n
+				}
+			case n == 4:
+				restarts(s)
+			default:
+				usd := float64(r.IntN(64)) / 64
+				totals[sessions[a]] += usd
+				spent += usd
+			}
+			if source == "startup" || source == "clear" {
+				sessions[a] = len(totals)
+				totals = append(totals, 0)
+			}
+			if source == "startup" || source == "resume" && r.IntN(2) == 0 { // another client
+				s.dead[pids[a]] = true
+				pid++
+				pids[a] = pid
+			}
+			o := from(string(rune('a'+a)), pids[a])
+			if source != "" {
+				s.play(starts(at, sessions[a], source, o))
+			}
+			at += 0.1
+			s.play(paid(at, sessions[a], totals[sessions[a]], o))
+			if got := s.f.Counters().Cost.USD; got != spent {
+				t.Fatalf("seed %d, step %d, %s: got %v, want %v", seed, i, source, got, spent)
+			}
+		}
+	}
+}
+
 func TestLimits(t *testing.T) {
 	t.Parallel()
 	s := newScenario(t)
