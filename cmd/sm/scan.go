@@ -61,12 +61,7 @@ $ sm scan --json | jq .peak_context_tokens
 		if asJSON {
 			var lines []scanned
 			for _, v := range views {
-				session := wire.Session(v)
-				var s scanned                    // has the names in JSON of a session
-				text, _ := json.Marshal(session) // texts and finite figures: it cannot fail
-				_ = json.Unmarshal(text, &s)     // into fields of the same types
-				s.Path = session.TranscriptPath
-				s.Context = session.TokensUsed
+				s := scannedOf(wire.Session(v))
 				s.Bytes = v.Bytes
 				s.Lines = v.Lines
 				s.BadLines = v.Bad
@@ -120,4 +115,13 @@ type scanned struct {
 	Bytes        int64           `json:"bytes"`
 	Lines        int64           `json:"lines"`
 	BadLines     int64           `json:"bad_lines"`
+}
+
+// scannedOf takes what a line has in common with a session by the names in JSON.
+func scannedOf(session api.Session) (s scanned) {
+	text, _ := json.Marshal(session) // texts and finite figures: it cannot fail
+	_ = json.Unmarshal(text, &s)     // into fields of the same types
+	s.Path = session.TranscriptPath
+	s.Context = session.TokensUsed
+	return s
 }

@@ -22,7 +22,10 @@ func (t *model) screen() string {
 		head = t.list()
 	case t.view == viewHelp:
 		head = []string{bold("sm top") + dim("  j k scroll, any other key goes back"), ""}
-		body = helpLines()
+		for line := range strings.SplitSeq(helpText, "\n") {
+			key, does, _ := strings.Cut(line, ": ")
+			body = append(body, styled(screen.Cyan, fmt.Sprintf("  %-12s", key))+does)
+		}
 	case s == nil:
 		head = []string{styled(screen.Yellow, "this agent is gone; esc goes back")}
 	case t.view == viewDetail:
@@ -255,14 +258,6 @@ SEEN: how long ago it did anything
 COST: as its client reports it
 ≈ est.: by the prices of the configuration,
 : where its client reports none`
-
-func helpLines() (lines []string) {
-	for line := range strings.SplitSeq(helpText, "\n") {
-		key, does, _ := strings.Cut(line, ": ")
-		lines = append(lines, styled(screen.Cyan, fmt.Sprintf("  %-12s", key))+does)
-	}
-	return lines
-}
 
 const (
 	factsWidth   = 48 // of a column of facts, in cells, where there are several
