@@ -100,7 +100,7 @@ LONG = awk '/^func / {name = ""} /^func Test/ {name = $$2; sub(/\(.*/, "", name)
 # A program built for the race detector sleeps for a second at its end unless GORACE is set, and tests start hundreds.
 # Timeouts are for each package; they end tests that hang, not slow machines.
 test: deps ## vet and all tests, those that take long in short mode; works on a fresh machine
-	$(GO) vet ./...
+	$(GO) vet -tags realclient ./...
 	@set -e; concurrent=; \
 	if $(CAN_RACE); then concurrent=$$($(CONCURRENT)); \
 	else echo "test: no C compiler with libc headers: going without the race detector"; fi; \
