@@ -10,6 +10,7 @@ import (
 // that it opens no cycle.
 func (e *Engine) belongs(a *AgentState, o *Event) bool {
 	fresh := a.First == 0
+	r, known := a.current()
 	switch {
 	case o.at < a.Opened || !fresh && o.at <= a.First:
 		return true
@@ -34,19 +35,13 @@ func (e *Engine) belongs(a *AgentState, o *Event) bool {
 		return false
 	case a.Begun > a.First && o.at >= a.Begun:
 		return false // the client has begun anew since
-	case o.compacted() && a.hasGrownBack():
-		return false
+	case o.compacted() && known && a.Before.Tokens > 0 &&
+		r.Tokens+margin(r.Window) >= a.Before.Tokens:
+		return false // the context has grown back to its size before the cycle
 	}
 	// A straggler, unless its like has been here.
 	seen := a.Signs[o.Sign]
 	return seen == 0 || max(seen-o.at, o.at-seen) <= duplicate
-}
-
-// hasGrownBack reports whether the context has grown back to its size before the
-// cycle.
-func (a *AgentState) hasGrownBack() bool {
-	r, known := a.current()
-	return known && a.Before.Tokens > 0 && r.Tokens+margin(r.Window) >= a.Before.Tokens
 }
 
 // sign opens a cycle, or adds the sign to the current one.

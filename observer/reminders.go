@@ -16,7 +16,11 @@ const maxReminders = 50
 func (c *core) getReminders(agent string, _ *http.Request) (any, error) {
 	all := api.Reminders{Reminders: []api.Reminder{}}
 	for _, x := range c.engine.Reminders(agent) {
-		all.Reminders = append(all.Reminders, c.reminderOf(x, time.Now()))
+		r := wire.Reminder(x)
+		if c.engine.Agent(x.Agent).Compacting && r.DueAt != nil && !time.Now().Before(*r.DueAt) {
+			r.State = api.ReminderHeld
+		}
+		all.Reminders = append(all.Reminders, r)
 	}
 	return all, nil
 }

@@ -9,10 +9,8 @@ import (
 	"sm/alerts"
 	"sm/alerts/outbox"
 	"sm/handoff/rotation"
-	"sm/observer/api"
 	"sm/observer/levels"
 	"sm/observer/rereads"
-	"sm/observer/wire"
 	"sm/transcript/wording"
 )
 
@@ -195,12 +193,3 @@ func (c *core) remind(due *alerts.Remind, now time.Time) {
 
 // sayings begins the names of messages from reminders.
 const sayings = "reminder/"
-
-// reminder is a reminder as the API gives it, with what keeps it back.
-func (c *core) reminderOf(r alerts.Reminder, now time.Time) api.Reminder {
-	out := wire.Reminder(r)
-	if c.engine.Agent(r.Agent).Compacting && out.DueAt != nil && !now.Before(*out.DueAt) {
-		out.State = api.ReminderHeld
-	}
-	return out
-}

@@ -210,8 +210,13 @@ func (v *view) draw(ctx context.Context, old *snapshot) (*snapshot, error) {
 	slices.SortFunc(next.rows, compare)
 
 	head := headOf(&list)
-	if v.remote != nil {
-		v.remote.describe(&head)
+	if r := v.remote; r != nil {
+		r.mu.Lock()
+		head.Server = tame(r.server.Name)
+		head.Problem = tame(r.why)
+		head.Unanswered = r.ended.IsZero()
+		head.Since = r.gone.Unix()
+		r.mu.Unlock()
 	}
 	next.html = v.page.draw("head", head)
 	return next, nil

@@ -116,16 +116,6 @@ func (r *remote) List(
 	return l, nil
 }
 
-// describe adds the server, and why it does not answer.
-func (r *remote) describe(d *head) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	d.Server = tame(r.server.Name)
-	d.Problem = tame(r.why)
-	d.Unanswered = r.ended.IsZero()
-	d.Since = r.gone.Unix()
-}
-
 // Detail returns an agent of the last answer.
 func (r *remote) Detail(
 	_ context.Context,

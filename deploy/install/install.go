@@ -25,6 +25,7 @@ import (
 
 	"github.com/rogpeppe/go-internal/diff"
 
+	"sm/handoff/files"
 	"sm/transcript/claude/hook"
 )
 
@@ -190,7 +191,12 @@ func (in *installation) make(c change) error {
 	if err != nil || skill == nil {
 		return err
 	}
-	return in.changeSkill(skill, skillText)
+	done := "the skill /session is installed"
+	if skillText == nil {
+		done = "removed"
+		defer files.RemoveEmpty(filepath.Dir(skill.Path), in.Home)
+	}
+	return in.put(skill, skillText, done)
 }
 
 // put replaces a file, or shows what would change.

@@ -6,8 +6,6 @@ import (
 	_ "embed"
 	"fmt"
 	"path/filepath"
-
-	"sm/handoff/files"
 )
 
 // skillText is the skill /session.
@@ -62,14 +60,4 @@ func (in *installation) skillChange() (file *File, text []byte, err error) {
 			file.Path)
 	}
 	return file, text, file.Writable()
-}
-
-// changeSkill makes the change, and removes the folders that are empty then.
-func (in *installation) changeSkill(file *File, text []byte) error {
-	done := "the skill /session is installed"
-	if text == nil {
-		done = "removed"
-		defer files.RemoveEmpty(filepath.Dir(file.Path), in.Home)
-	}
-	return in.put(file, text, done)
 }

@@ -86,7 +86,13 @@ func (r *record) classify(w *walker, line []byte, e *transcript.Entry) {
 	case "attachment":
 		if string(w.Decode(r.attachment)) == "hook_additional_context" {
 			e.Kind = transcript.KindHeard
-			e.Text = wording.Clip(heard(r.said.Bytes(line)))
+			// One string a line: those of sm itself, if there are any, as several hooks may
+			// have answered at once, and else all.
+			all := jsonwalk.Texts(r.said.Bytes(line), "")
+			if slices.ContainsFunc(all, wording.IsOurs) {
+				all = slices.DeleteFunc(all, func(s []byte) bool { return !wording.IsOurs(s) })
+			}
+			e.Text = wording.Clip(jsonwalk.Lines(all))
 		}
 	case "last-prompt":
 		if r.explicit && string(w.Decode(r.leaf)) == noLeaf {
@@ -210,16 +216,6 @@ func unwrap(body []byte) []byte {
 	}
 	rest, _, _ = bytes.Cut(rest, []byte("</pasted_content>"))
 	return bytes.TrimSpace(rest)
-}
-
-// heard is the text of an attachment for the model, one string a line: those of sm itself, if
-// there are any, as several hooks may have answered at once, and else all.
-func heard(content []byte) []byte {
-	all := jsonwalk.Texts(content, "")
-	if slices.ContainsFunc(all, wording.IsOurs) {
-		all = slices.DeleteFunc(all, func(s []byte) bool { return !wording.IsOurs(s) })
-	}
-	return jsonwalk.Lines(all)
 }
 
 func (w *walker) key(t jsonwalk.Text) transcript.Key { return transcript.KeyOf(w.Decode(t)) }
