@@ -32,9 +32,8 @@ func (h *History) Bills() (list []*Bill) {
 			} else {
 				key = transcript.Join(key)
 				if q := p.before; q != nil && b.Before == 0 {
-					c := &q.change
-					size, _ := c.Session.Context()
-					b = bills.Against(b, c.Worked, size, c.Session.Active)
+					active, size := q.until(p.change.Session.Started)
+					b = bills.Against(b, q.change.Worked, size, active)
 				}
 			}
 			if agent == "" {

@@ -62,8 +62,8 @@ func (h *History) Settle(rules []transcript.WindowRule, now time.Time) []fleet.V
 	h.precede()
 	h.lately = transcript.InstantOf(now.Add(-stillActive))
 	for _, p := range h.logs {
-		if p.before != nil {
-			p.before.passed = true
+		if q := p.before; q != nil && q.change.Session.Active <= p.change.Session.Started {
+			q.passed = true
 		}
 	}
 	return f.Views(now)
@@ -158,8 +158,8 @@ func (h *History) precede() {
 		dir := filepath.Dir(p.change.Cursor.Path)
 		newest := start - transcript.Instant(followsWithin)
 		for _, q := range h.logs {
-			active := q.change.Session.Active
-			if q != p && active <= start && active >= newest &&
+			active, _ := q.until(start)
+			if q != p && active >= newest &&
 				filepath.Dir(q.change.Cursor.Path) == dir &&
 				(p.change.Client == clients.Claude ||
 					q.change.Session.CWD == p.change.Session.CWD) {
@@ -168,6 +168,26 @@ func (h *History) precede() {
 			}
 		}
 	}
+}
+
+// until returns when a session was last active up to a time, as it may have been resumed
+// since, and the size of its context then.
+func (p *log) until(at transcript.Instant) (active transcript.Instant, size int64) {
+	s := &p.change.Session
+	if s.Active <= at {
+		size, _ = s.Context()
+		return s.Active, size
+	}
+	for _, r := range p.records {
+		if r.at > at {
+			continue
+		}
+		active = max(active, r.at)
+		if r.tokens > 0 {
+			size = int64(r.tokens)
+		}
+	}
+	return active, size
 }
 
 // Sizes are those of the contexts at the compactions that were not manual, where
