@@ -92,13 +92,6 @@ func documentID(session string, now time.Time, taken []string) string {
 	}
 }
 
-// isDocumentID reports whether documentID could have made an id.
-func isDocumentID(id string) bool {
-	at := id[:max(0, len(id)-idPrefix)]
-	_, err := time.Parse(idLayout, at)
-	return err == nil && len(at) == len(idLayout)
-}
-
 const commentStart = "<!-- "
 
 // commentLine returns a comment of one line, which its value cannot leave.

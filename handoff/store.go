@@ -115,8 +115,10 @@ func (s *store) sweep(m *manifest) error {
 		}
 		name, _ = strings.CutPrefix(name, channelFile(m.Channel)+"-")
 		id, _ := strings.CutSuffix(name, ".md")
-		if !isDocumentID(id) || slices.Contains(listed, id) {
-			continue
+		at := id[:max(0, len(id)-idPrefix)]
+		_, err := time.Parse(idLayout, at)
+		if err != nil || len(at) != len(idLayout) || slices.Contains(listed, id) {
+			continue // no document's id, or a listed one
 		}
 		s.step("remove " + id)
 		if err := s.root.Remove(file.Name()); err != nil {

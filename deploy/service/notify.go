@@ -51,22 +51,17 @@ func (n *Notifier) Run(ctx context.Context, w watched) {
 			ready = nil
 			n.report(daemon.SdNotifyReady)
 		case <-pulse:
-			n.beat(ctx, w)
+			patient, cancel := context.WithTimeout(ctx, n.watchdog/2)
+			if err := w.Answers(patient); err == nil {
+				n.report(daemon.SdNotifyWatchdog)
+			} else if patient.Err() == context.DeadlineExceeded {
+				n.log.Error("loop does not answer; no watchdog message sent", "err", err)
+			}
+			cancel()
 		case <-ctx.Done():
 			n.report(daemon.SdNotifyStopping)
 			return
 		}
-	}
-}
-
-// beat reports that w works, if it answers.
-func (n *Notifier) beat(ctx context.Context, w watched) {
-	ctx, cancel := context.WithTimeout(ctx, n.watchdog/2)
-	defer cancel()
-	if err := w.Answers(ctx); err == nil {
-		n.report(daemon.SdNotifyWatchdog)
-	} else if ctx.Err() == context.DeadlineExceeded {
-		n.log.Error("loop does not answer; no watchdog message sent", "err", err)
 	}
 }
 

@@ -99,6 +99,7 @@ func TestTakeBack(t *testing.T) {
 			a.leave("leave " + c.leave)
 			if c.leave == "kill" {
 				a.ended()
+				sh.line() // it reads what is pasted
 			} else {
 				r.until("the terminal is in line mode", func() bool {
 					tty, err := readTerminal(before.TTY)

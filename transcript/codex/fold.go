@@ -135,7 +135,16 @@ func (f *Fold) add(r *record, e *transcript.Entry) (fresh bool) {
 		f.copies = copies{now: true, origin: transcript.KeyOf(r.id), at: r.at}
 		return false
 	}
-	if f.copies.now && f.copied(r) {
+	if f.copies.now {
+		// The copies were written at once; the first turn of the thread itself has a
+		// younger id than the thread, as both begin with their time.
+		const burst = transcript.Instant(1e9)
+		own := r.kind == started && len(r.turn) == len(f.thread) &&
+			bytes.Compare(r.turn, f.thread) > 0
+		f.copies.now = !own && r.at <= f.copies.at+burst
+		f.copies.at = max(f.copies.at, r.at)
+	}
+	if f.copies.now {
 		if turns := s.Turns; r.kind != spent {
 			f.own(r, &transcript.Entry{At: r.at})
 			s.Turns = turns
@@ -224,18 +233,6 @@ func (f *Fold) begin(r *record, e *transcript.Entry) (fresh bool) {
 		return true
 	}
 	return false
-}
-
-// copied reports whether a record was copied. The copies were written at once; the
-// first turn of the thread itself has a younger id than the thread, as both begin
-// with their time.
-func (f *Fold) copied(r *record) bool {
-	const burst = transcript.Instant(1e9)
-	own := r.kind == started && len(r.turn) == len(f.thread) &&
-		bytes.Compare(r.turn, f.thread) > 0
-	f.copies.now = !own && r.at <= f.copies.at+burst
-	f.copies.at = max(f.copies.at, r.at)
-	return f.copies.now
 }
 
 // sized sets the size of the window, if it is given.
