@@ -234,7 +234,6 @@ func (f *Fleet) change(a *agent, p *hook.Payload, at transcript.Instant) {
 		return
 	case p.Event == hook.SessionStart && p.Source == "clear":
 		cause = alerts.CauseClear
-		a.Carried = 0
 	}
 	f.take(a, p.SessionID, at, cause)
 }

@@ -98,7 +98,7 @@ func (f *Fleet) pay(a *agent, usd float64, p Process, at transcript.Instant) {
 		}
 	}
 	spent := 0.0
-	reading := at <= a.Carried+lag && (a.Spoke < a.Carried ||
+	reading := a.Carried >= a.Begun && at <= a.Carried+lag && (a.Spoke < a.Carried ||
 		own < 0 || before[own].USD == 0 || usd < before[own].USD)
 	switch {
 	case reading: // it may show 0 before it has read the session's total

@@ -34,7 +34,6 @@ func (f *Fleet) Hook(
 	}
 	if p.Source == "startup" {
 		a.Fresh = p.SessionID
-		a.Carried = 0
 	}
 	f.change(a, p, at)
 	if a.Hooked < at {

@@ -32,7 +32,7 @@ func (h *History) Bills() (list []*Bill) {
 			} else {
 				key = transcript.Join(key)
 				if q := p.before; q != nil && b.Before == 0 {
-					active, size := q.until(p.change.Session.Started)
+					active, _, size := q.until(p.change.Session.Started)
 					b = bills.Against(b, q.change.Worked, size, active)
 				}
 			}

@@ -165,7 +165,7 @@ func (p *log) record(e *transcript.Entry) (r record, ok bool) {
 		p.begun = true
 	case transcript.KindTurnStart, transcript.KindTurnEnd:
 		r.key = cmp.Or(e.Origin, e.UUID)
-		// A turn of Codex starts before its prompt.
+		// The prompt of a turn may come after its start.
 		p.begun = p.begun || e.Kind == transcript.KindTurnStart && e.Text != ""
 	case transcript.KindHeard, transcript.KindOther, transcript.KindRewind, transcript.KindContinued:
 		return r, false

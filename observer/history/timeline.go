@@ -147,22 +147,18 @@ func (p *log) sizeAt(name transcript.Key) (size int64) {
 const followsWithin = time.Hour
 
 // precede guesses for each session that continues another which one it is: the
-// last active session of the same folder before it, with Codex of the same working
-// directory, as one folder has all threads of a day. No record names it.
+// last active session of the same folder before it, unless that went on while
+// this one was at work. No record names it.
 func (h *History) precede() {
 	for _, p := range h.logs {
-		start := p.change.Session.Started
-		if !p.follows || start == 0 {
-			continue
-		}
-		dir := filepath.Dir(p.change.Cursor.Path)
-		newest := start - transcript.Instant(followsWithin)
+		s := &p.change.Session
+		newest := s.Started - transcript.Instant(followsWithin)
 		for _, q := range h.logs {
-			active, _ := q.until(start)
-			if q != p && active >= newest &&
-				filepath.Dir(q.change.Cursor.Path) == dir &&
-				(p.change.Client == clients.Claude ||
-					q.change.Session.CWD == p.change.Session.CWD) {
+			if !p.follows || q.change.Session.Started >= s.Started || q.folder() != p.folder() {
+				continue
+			}
+			active, next, _ := q.until(s.Started)
+			if active >= newest && (next == 0 || next >= s.Active) {
 				newest = active
 				p.before = q
 			}
@@ -170,16 +166,24 @@ func (h *History) precede() {
 	}
 }
 
-// until returns when a session was last active up to a time, as it may have been resumed
-// since, and the size of its context then.
-func (p *log) until(at transcript.Instant) (active transcript.Instant, size int64) {
-	s := &p.change.Session
-	if s.Active <= at {
+// folder is where a session was at work. Codex has one folder for the transcripts of a day.
+func (p *log) folder() string {
+	if p.change.Client == clients.Claude {
+		return filepath.Dir(p.change.Cursor.Path)
+	}
+	return p.change.Session.CWD
+}
+
+// until returns when a session was last active up to a time, when it went on, 0 for never,
+// and the size of its context at that time.
+func (p *log) until(at transcript.Instant) (active, next transcript.Instant, size int64) {
+	if s := &p.change.Session; s.Active <= at {
 		size, _ = s.Context()
-		return s.Active, size
+		return s.Active, 0, size
 	}
 	for _, r := range p.records {
 		if r.at > at {
+			next = cmp.Or(next, r.at)
 			continue
 		}
 		active = max(active, r.at)
@@ -187,7 +191,7 @@ func (p *log) until(at transcript.Instant) (active transcript.Instant, size int6
 			size = int64(r.tokens)
 		}
 	}
-	return active, size
+	return active, next, size
 }
 
 // Sizes are those of the contexts at the compactions that were not manual, where
