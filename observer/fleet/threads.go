@@ -54,10 +54,15 @@ func (f *Fleet) presentThreads() map[Process]string {
 			f.opened[id] = f.newest
 		}
 	}
-	maps.DeleteFunc(
-		f.opened,
-		func(id string, _ transcript.Instant) bool { return !f.clients[id].Held },
-	)
+	for id := range f.opened {
+		if f.clients[id].Held {
+			continue
+		}
+		delete(f.opened, id)
+		if x := f.transcript(id); x != nil && x.Session.Details().Parent != "" {
+			x.of.gone = f.newest // a subagent's thread ends with its client
+		}
+	}
 	f.heard = slices.DeleteFunc(
 		f.heard,
 		func(h Heard) bool { return h.At < f.newest-keptFor },

@@ -171,3 +171,19 @@ func TestThread(t *testing.T) {
 		}
 	}
 }
+
+// TestSubagentEnds tests that the thread of a subagent ends with its client, which keeps it
+// open until then.
+func TestSubagentEnds(t *testing.T) {
+	t.Parallel()
+	f := unsettled()
+	f.Apply(ofParent(ofSession(2, reply(before(1), "m1", 9_000, 10)), uuid(1)))
+	f.Settle(created)
+	takeThreads(f, created, open(7, 2, true))
+	takeThreads(f, created.Add(time.Minute))
+	v, err := f.View(uuid(2), created.Add(time.Minute))
+	noErrors(t, err)
+	if v.Live || !v.Ended {
+		t.Errorf("live=%t ended=%t", v.Live, v.Ended)
+	}
+}

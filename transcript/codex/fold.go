@@ -136,12 +136,11 @@ func (f *Fold) add(r *record, e *transcript.Entry) (fresh bool) {
 		return false
 	}
 	if f.copies.now {
-		// The copies were written at once; the first turn of the thread itself has a
+		// The copies were written within a second; the first turn of the thread itself has a
 		// younger id than the thread, as both begin with their time.
-		const burst = transcript.Instant(1e9)
 		own := r.kind == started && len(r.turn) == len(f.thread) &&
 			bytes.Compare(r.turn, f.thread) > 0
-		f.copies.now = !own && r.at <= f.copies.at+burst
+		f.copies.now = !own && r.at <= f.copies.at+1e9
 		f.copies.at = max(f.copies.at, r.at)
 	}
 	if f.copies.now {
