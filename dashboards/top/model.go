@@ -150,7 +150,16 @@ func (t *model) key(key, text string) (quit bool) {
 	case t.draft.stage != noMessage:
 		t.draftKey(key, text)
 	case t.typing:
-		t.filterKey(key, text)
+		switch key {
+		case "enter":
+			t.typing = false
+		case "esc":
+			t.typing = false
+			t.Filter = ""
+		default:
+			t.Filter = edited(t.Filter, key, text, maxFilter)
+		}
+		t.arrange()
 	case key == "q":
 		return true
 	default:
@@ -158,19 +167,6 @@ func (t *model) key(key, text string) (quit bool) {
 		t.viewKey(key)
 	}
 	return false
-}
-
-func (t *model) filterKey(key, text string) {
-	switch key {
-	case "enter":
-		t.typing = false
-	case "esc":
-		t.typing = false
-		t.Filter = ""
-	default:
-		t.Filter = edited(t.Filter, key, text, maxFilter)
-	}
-	t.arrange()
 }
 
 // edited changes a line by a key and the text that it types or pastes.

@@ -84,31 +84,29 @@ func (o Options) read(
 	what.Stats = o.Stats
 	what.Since = o.Since
 	what.Workers = o.Workers
-	changes := make(chan transcript.Change, 64)
-	read := make(chan error, 1)
-	go func() {
-		defer close(changes)
-		read <- follow.Once(ctx, what, o.roots(paths), changes)
-	}()
-	for c := range changes {
-		take(c)
-	}
-	return <-read
-}
-
-// roots returns the formats that the files in each path may have: a folder may hold
-// the formats of all clients, a file has the format that its beginning shows.
-func (o Options) roots(paths []string) (all []follow.Root) {
+	// A folder may hold the formats of all clients, a file has the format that its beginning
+	// shows.
+	var roots []follow.Root
 	for _, path := range paths {
 		formats := o.Clients.Formats()
 		if info, err := os.Stat(path); err == nil && info.Mode().IsRegular() {
 			formats = []*transcript.Format{o.Clients.FormatOf(path, Head(path))}
 		}
 		for _, format := range formats {
-			all = append(all, follow.Root{Path: path, Format: format})
+			roots = append(roots, follow.Root{Path: path, Format: format})
 		}
 	}
-	return all
+
+	changes := make(chan transcript.Change, 64)
+	read := make(chan error, 1)
+	go func() {
+		defer close(changes)
+		read <- follow.Once(ctx, what, roots, changes)
+	}()
+	for c := range changes {
+		take(c)
+	}
+	return <-read
 }
 
 // Head is the beginning of a file; nil if it cannot be read; reading it reports the error.
