@@ -54,11 +54,16 @@ func (c *core) session(v *fleet.View) api.Session {
 // head returns what all sessions share.
 func (c *core) head(now time.Time) api.Sessions {
 	counters := c.fleet.Counters()
-	today := wire.Today(&counters.Today, c.fleet.Created())
-	today.EstimatedUSD, today.Unpriced = c.fleet.EstimatedToday()
-	if c.app.o.Demo { // its clients report all of their costs
-		today.CostSince = nil
+	today := api.Today{Tokens: counters.Today.Tokens}
+	if cost := counters.Today.Cost; cost.Known {
+		today.CostUSD = &cost.USD
+		created := c.fleet.Created()
+		// The clients of a demo report all of their costs.
+		if created.After(counters.Today.Begins.Time()) && !c.app.o.Demo {
+			today.CostSince = &created
+		}
 	}
+	today.EstimatedUSD, today.Unpriced = c.fleet.EstimatedToday()
 	return api.Sessions{
 		CatchingUp: !c.caughtUp,
 		RateLimits: wire.RateLimits(c.fleet.Limits(now), counters.Others, now),

@@ -293,8 +293,8 @@ type RateLimit struct {
 // Today is what was used since local midnight. CostUSD is null while no status
 // line has reported anything that was spent today; CostSince is from when on
 // costs are known where that is later than midnight, absent for the whole day.
-// EstimatedUSD is what sessions without a reported cost have spent besides, by the
-// configured prices; null without prices. Unpriced means that some of their models have no
+// EstimatedUSD is what sessions have spent besides, without a reported cost or before it
+// was reported first, by the configured prices; null without prices. Unpriced means that some of their models have no
 // price.
 type Today struct {
 	Tokens       uint64     `json:"tokens"`

@@ -113,6 +113,12 @@ func (f *Fleet) pay(a *agent, usd float64, p Process, at transcript.Instant) {
 	case p.known() && (a.Report.Cost.Known || f.isNew(a, at)):
 		spent = usd
 	}
+	if len(before) == 0 && spent == 0 { // what was spent until now is only estimated
+		s := f.sessions[a.Session]
+		for _, x := range slices.Concat(s.own, s.side) {
+			f.price(x, &f.counters.Today.Kept)
+		}
+	}
 	if own < 0 || usd != before[own].USD {
 		totals := append(slices.DeleteFunc(slices.Clone(before), ofProcess), Total{usd, p})
 		rec.Totals.List = totals[max(0, len(totals)-maxTotals):]
@@ -129,10 +135,10 @@ func (f *Fleet) pay(a *agent, usd float64, p Process, at transcript.Instant) {
 func (s *session) billed() bool { return s.record != nil && len(s.record.Totals.List) > 0 }
 
 // EstimatedToday is what the tokens of today cost by Options.Prices, in US dollars, in
-// sessions whose cost no client has reported; nil where no model has a price. Unpriced
+// sessions whose cost no client has reported, or had not until then; nil where no model has a price. Unpriced
 // means that others have none.
 func (f *Fleet) EstimatedToday() (usd *float64, unpriced bool) {
-	sum := f.counters.Today.Dropped
+	sum := f.counters.Today.Kept
 	for _, x := range f.files {
 		f.price(x, &sum)
 	}

@@ -283,11 +283,12 @@ func TestEstimatedCost(t *testing.T) {
 	t.Parallel()
 	s := newScenario(t)
 	s.f.Clock(created)
-	s.f.Apply(ofSession(
+	first := ofSession(
 		1,
 		reply(before(24*60), "m1", 102, 1_000_000),
 		reply(after(1), "m2", 102, 2_000_000),
-	).met())
+	)
+	s.f.Apply(first.met())
 	check := func(want string, prices ...transcript.Price) {
 		t.Helper()
 		s.f.Configure(nil, prices, s.f.options.Thresholds)
@@ -307,7 +308,10 @@ func TestEstimatedCost(t *testing.T) {
 	check("[null,50,true]", opus)
 	check("[75.1000102,50.10001,false]", opus, others)
 	s.play(paid(130, 1, 3, from("a", 1)))
-	check("[null,null,false]", opus, others)
+	check("[null,50.10001,false]", opus, others) // from before the first report
+	s.f.Apply(first.add(reply(after(2), "m5", 102, 2_000_000)).grown())
+	s.play(paid(131, 1, 4, from("a", 1)))
+	check("[null,50.10001,false]", opus, others)
 	s.f.Apply(ofSession(2, reply(before(24*60), "m1", 102, 1_000_000)).met())
 	if v, _ := s.f.View(uuid(2), created); v.EstimatedUSD != nil {
 		t.Errorf("a session of copied messages has the estimate %v", *v.EstimatedUSD)
@@ -315,7 +319,7 @@ func TestEstimatedCost(t *testing.T) {
 	third := ofSession(3, reply(after(3), "m4", 102, 1_000_000))
 	s.f.Apply(third.met())
 	s.f.Apply(third.gone())
-	check("[null,25,false]", opus) // what was spent today remains
+	check("[null,75.10001,false]", opus) // what was spent today remains
 }
 
 // TestIdleCompactionForeseen tests that the status line and the client's settings show when

@@ -69,7 +69,7 @@ func (f *Fleet) moved(from, to string) *file {
 // estimate, even if a client reports it later, and the session keeps its record.
 func (f *Fleet) drop(path string) {
 	if x := f.files[path]; x != nil {
-		f.price(x, &f.counters.Today.Dropped)
+		f.price(x, &f.counters.Today.Kept)
 		f.detach(x)
 		delete(f.files, path)
 		f.changed.file(path)

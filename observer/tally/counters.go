@@ -45,13 +45,13 @@ type Estimate struct {
 }
 
 // Today is what was used since local midnight: tokens by the times of their
-// messages, costs as they are reported. Dropped is the estimate for the tokens of files
-// that no longer exist.
+// messages, costs as they are reported. Kept is the estimate for the tokens of files that
+// no longer exist, and of sessions until their clients began to report costs.
 type Today struct {
 	Begins, Ends transcript.Instant
 	Tokens       uint64
 	Cost         Cost
-	Dropped      Estimate
+	Kept         Estimate
 }
 
 // BillTotals sums up what agents did again after boundaries of one kind: calls

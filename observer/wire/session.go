@@ -159,18 +159,6 @@ func rateLimits(limits [2]fleet.Limit) (all api.RateLimits) {
 	return all
 }
 
-// Today is what was used today in JSON, by a state directory that was made at a time.
-func Today(t *tally.Today, created time.Time) api.Today {
-	all := api.Today{Tokens: t.Tokens}
-	if t.Cost.Known {
-		all.CostUSD = &t.Cost.USD
-		if created.After(t.Begins.Time()) {
-			all.CostSince = &created
-		}
-	}
-	return all
-}
-
 // sourceName is a reading's source as metrics and JSON write it.
 func sourceName(s transcript.Source) string {
 	return [...]string{"transcript", "statusline", "estimate"}[s]
