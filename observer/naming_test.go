@@ -46,7 +46,11 @@ func TestNamingKeeps(t *testing.T) {
 	if got := reported(time.Hour); got != nil {
 		t.Errorf("cost %v by a report before the last reply", *got)
 	}
-	reported(0)
+	r.fire("", uuid(1), "SessionStart", `,"source":"resume","context_tokens":40000`)
+	if got := r.sessions()[0].CostUSD; got != nil {
+		t.Errorf("cost %v after a hook with a size", *got)
+	}
+	reported(-time.Second) // now
 	r.fire("", uuid(1), "Notification", `,"notification_type":"permission_prompt","message":"Bash"`)
 	r.joins("em", fmt.Sprintf(`,"claude_session_id":%q`, uuid(2))) // an earlier session
 	r.joins("em", fmt.Sprintf(`,"claude_session_id":%q`, uuid(1)))

@@ -21,6 +21,7 @@ func (f *Fleet) report(a *agent, s *hook.Status, at transcript.Instant) {
 	if at < a.Spoke || at < a.Since {
 		return
 	}
+	a.Report.At = at
 	a.Report.Name = s.SessionName
 	if hit := s.PromptCache.HitRatio; hit.Null || hit.Known && hit.Value <= 1 {
 		a.Report.CacheHit = hit.Value

@@ -90,7 +90,7 @@ func Session(v fleet.View) api.Session {
 	}
 	report := v.Agent.Report
 	// A report that is older than the newest reply has not all of the cost.
-	if report.Cost.Known && v.Reading.At-v.Agent.Spoke < transcript.Instant(time.Minute) {
+	if report.Cost.Known && v.Reading.At-report.At < transcript.Instant(time.Minute) {
 		s.CostUSD = &report.Cost.USD
 	}
 	s.EstimatedUSD = v.EstimatedUSD
