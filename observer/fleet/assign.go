@@ -41,8 +41,8 @@ func (f *Fleet) meet(a *agent, o *hook.Origin) {
 	}
 }
 
-// Named returns the id of the agent that an id stands for: one with the id of a session or
-// a pane may have got a name since.
+// Named returns the present id of the agent with an id. An agent that had the id of its
+// session or pane may have got a name since.
 func (f *Fleet) Named(id string) string {
 	rec := f.recordOf(id)
 	switch {
@@ -224,7 +224,7 @@ func (f *Fleet) change(a *agent, p *hook.Payload, at transcript.Instant) {
 		}
 	case p.Event == hook.UserPromptSubmit && a.Session != p.SessionID && at > a.Since+lag &&
 		a.Process.known() && a.Process == Process{p.SM.PID, p.SM.Start}:
-		a.Resumed = p.SessionID // whatever has been missed: that is where its client is
+		a.Resumed = p.SessionID // its client is there, even if a signal of the change was missed
 	case p.Event == hook.SessionStart && (p.Source == "resume" || p.Source == "fork"):
 		// After a fork it names the old session: the next signal names the right one.
 		a.Carried = max(a.Carried, at)

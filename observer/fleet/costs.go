@@ -226,7 +226,7 @@ func (f *Fleet) continueIn(a *agent, to *session) {
 	was := &from.record.Totals
 	totals := &to.record.Totals
 	if len(totals.List) == 0 && a.Fresh != to.key {
-		// Its client may go on from its total. Those of others are of the session before.
+		// The client may go on from its own total, but not from the totals of other clients.
 		totals.List = slices.DeleteFunc(
 			slices.Clone(was.List),
 			func(v Total) bool { return v.Process != a.Process },

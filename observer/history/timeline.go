@@ -151,10 +151,13 @@ const followsWithin = time.Hour
 // this one was at work. No record names it.
 func (h *History) precede() {
 	for _, p := range h.logs {
+		if !p.follows {
+			continue
+		}
 		s := &p.change.Session
 		newest := s.Started - transcript.Instant(followsWithin)
 		for _, q := range h.logs {
-			if !p.follows || q.change.Session.Started >= s.Started || q.folder() != p.folder() {
+			if q.change.Session.Started >= s.Started || q.folder() != p.folder() {
 				continue
 			}
 			active, next, _ := q.until(s.Started)
