@@ -37,20 +37,20 @@ func TestNamingKeeps(t *testing.T) {
 	r.write(uuid(1), prompt(ago(time.Minute), "p1", "Go."), reply(ago(time.Minute), "m1", 40_000, 10))
 	r.until("the session is read", func() bool { return len(r.sessions()) == 1 })
 	r.fire("", uuid(1), "SessionStart", `,"source":"startup"`)
-	reported := func(age time.Duration) *float64 {
+	reported := func(age time.Duration, usd float64) *float64 {
 		r.ask(http.MethodPost, "/hooks/claude", fmt.Sprintf(
-			`{"session_id":%q,"hook_event_name":"StatusLine","cost":{"total_cost_usd":1.25},`+
-				`"context_window":{"context_window_size":1000000},"sm":{"at":%q}}`, uuid(1), ago(age)))
+			`{"session_id":%q,"hook_event_name":"StatusLine","cost":{"total_cost_usd":%g},`+
+				`"context_window":{"context_window_size":1000000},"sm":{"at":%q}}`, uuid(1), usd, ago(age)))
 		return r.sessions()[0].CostUSD
 	}
-	if got := reported(time.Hour); got != nil {
+	if got := reported(time.Hour, 1.25); got != nil {
 		t.Errorf("cost %v by a report before the last reply", *got)
 	}
 	r.fire("", uuid(1), "SessionStart", `,"source":"resume","context_tokens":40000`)
 	if got := r.sessions()[0].CostUSD; got != nil {
 		t.Errorf("cost %v after a hook with a size", *got)
 	}
-	reported(-time.Second) // now
+	reported(-time.Second, 2.5) // now
 	r.fire("", uuid(1), "Notification", `,"notification_type":"permission_prompt","message":"Bash"`)
 	r.joins("em", fmt.Sprintf(`,"claude_session_id":%q`, uuid(2))) // an earlier session
 	r.joins("em", fmt.Sprintf(`,"claude_session_id":%q`, uuid(1)))

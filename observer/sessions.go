@@ -63,7 +63,7 @@ func (c *core) head(now time.Time) api.Sessions {
 			today.CostSince = &created
 		}
 	}
-	today.EstimatedUSD, today.Unpriced = c.fleet.EstimatedToday()
+	today.EstimatedUSD, today.Unpriced = c.fleet.EstimatedToday(now)
 	return api.Sessions{
 		CatchingUp: !c.caughtUp,
 		RateLimits: wire.RateLimits(c.fleet.Limits(now), counters.Others, now),

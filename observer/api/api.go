@@ -109,7 +109,7 @@ type Session struct {
 	HookAt       *time.Time `json:"hook_at"`
 	// CostUSD is what the client reckons that the session has cost. EstimatedUSD is what
 	// its tokens and those of its subagents cost by the configured prices: null without
-	// prices, and where the client has reported the cost. CacheHitRatio is the share of all
+	// prices, and where CostUSD is known. CacheHitRatio is the share of all
 	// input that was read from the cache, 0 to 1. They are null while unknown.
 	CostUSD       *float64 `json:"cost_usd"`
 	EstimatedUSD  *float64 `json:"estimated_cost_usd"`

@@ -484,8 +484,6 @@ type agent struct {
 
 // Report is what the status line reported of the present session besides its context.
 type Report struct {
-	// At is the time of the report.
-	At transcript.Instant
 	// Name is the one that the user gave the session, "" for none.
 	Name string
 	// Cost is the session's total.

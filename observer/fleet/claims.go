@@ -55,10 +55,14 @@ func (f *Fleet) message(x *file, m *transcript.Message, counts bool) {
 	}
 	if counts || m.At != 0 { // the history of today is part of the day, whatever counts
 		u := f.counters.SpentToday(m)
-		if begins := f.counters.Today.Begins; x.Day.Begins != begins {
-			x.Day = Day{Begins: begins}
+		if m.At < x.of.reported().At {
+			return
 		}
-		x.Day.Tokens = x.Day.Tokens.Plus(u)
+
+		if x.Unreported.Since < f.counters.Today.Begins {
+			x.Unreported = Unreported{Since: m.At}
+		}
+		x.Unreported.Tokens = x.Unreported.Tokens.Plus(u)
 	}
 }
 

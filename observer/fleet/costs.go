@@ -21,7 +21,6 @@ func (f *Fleet) report(a *agent, s *hook.Status, at transcript.Instant) {
 	if at < a.Spoke || at < a.Since {
 		return
 	}
-	a.Report.At = at
 	a.Report.Name = s.SessionName
 	if hit := s.PromptCache.HitRatio; hit.Null || hit.Known && hit.Value <= 1 {
 		a.Report.CacheHit = hit.Value
@@ -66,10 +65,12 @@ type Totals struct {
 	Bills bills.Kept
 }
 
-// Total is the newest total that a client reported, in US dollars, with its process.
+// Total is the newest total that a client reported, in US dollars, with its process and
+// the time of the first report that has it.
 type Total struct {
 	USD float64
 	Process
+	At transcript.Instant
 }
 
 const (
@@ -77,6 +78,8 @@ const (
 	maxTotals = 16
 	// young is the maximum age of a session whose first report has all of its cost.
 	young = transcript.Instant(5 * time.Minute)
+	// reportDelay is how long after a message the report that includes it is awaited.
+	reportDelay = transcript.Instant(time.Minute)
 )
 
 // pay counts by how much a client's total has grown. A client that resumes a session goes
@@ -114,14 +117,19 @@ func (f *Fleet) pay(a *agent, usd float64, p Process, at transcript.Instant) {
 	case p.known() && (a.Report.Cost.Known || f.isNew(a, at)):
 		spent = usd
 	}
-	if len(before) == 0 && spent == 0 { // what was spent until now is only estimated
+	if own < 0 || usd != before[own].USD {
 		s := f.sessions[a.Session]
 		for _, x := range slices.Concat(s.own, s.side) {
-			f.price(x, &f.counters.Today.Kept)
+			if x.Unreported.Since > at {
+				continue
+			}
+			if spent == 0 { // what was spent until now is only estimated
+				f.price(x, &f.counters.Today.Kept)
+			}
+			x.Unreported = Unreported{}
+			f.changed.file(x.Cursor.Path)
 		}
-	}
-	if own < 0 || usd != before[own].USD {
-		totals := append(slices.DeleteFunc(slices.Clone(before), ofProcess), Total{usd, p})
+		totals := append(slices.DeleteFunc(slices.Clone(before), ofProcess), Total{usd, p, at})
 		rec.Totals.List = totals[max(0, len(totals)-maxTotals):]
 		f.changed.record(rec.SessionID)
 	}
@@ -132,16 +140,32 @@ func (f *Fleet) pay(a *agent, usd float64, p Process, at transcript.Instant) {
 	}
 }
 
-// billed reports whether a client has reported what the session cost.
-func (s *session) billed() bool { return s.record != nil && len(s.record.Totals.List) > 0 }
+// reported is the newest total that a client reported of the session, zero for none.
+func (s *session) reported() (t Total) {
+	if s.record != nil && len(s.record.Totals.List) > 0 {
+		t = s.record.Totals.List[len(s.record.Totals.List)-1]
+	}
+	return t
+}
 
-// EstimatedToday is what the tokens of today cost by Options.Prices, in US dollars, in
-// sessions whose cost no client has reported, or had not until then; nil where no model has a price. Unpriced
-// means that others have none.
-func (f *Fleet) EstimatedToday() (usd *float64, unpriced bool) {
+// unreported reports whether a file has tokens that no client has reported the cost of, and
+// no running client is about to report.
+func (f *Fleet) unreported(x *file, now time.Time) bool {
+	t := x.of.reported()
+	return x.Unreported.Tokens != (transcript.Usage{}) &&
+		(x.Unreported.Since+reportDelay < transcript.InstantOf(now) ||
+			!t.known() || f.agentIn(x.of).Process != t.Process)
+}
+
+// EstimatedToday estimates by Options.Prices the cost of today, in US dollars, that no
+// client has reported and no running client is about to report. It is nil where no model
+// has a price; unpriced means that others have none.
+func (f *Fleet) EstimatedToday(now time.Time) (usd *float64, unpriced bool) {
 	sum := f.counters.Today.Kept
 	for _, x := range f.files {
-		f.price(x, &sum)
+		if f.unreported(x, now) {
+			f.price(x, &sum)
+		}
 	}
 	if !sum.Known {
 		return nil, false
@@ -149,13 +173,12 @@ func (f *Fleet) EstimatedToday() (usd *float64, unpriced bool) {
 	return new(math.Round(sum.USD*1e6) / 1e6), sum.Unpriced // whatever the order of the files
 }
 
-// price adds what the tokens of today in a file cost.
+// price adds what the unreported tokens of today in a file cost.
 func (f *Fleet) price(x *file, sum *tally.Estimate) {
-	if x.Day.Begins != f.counters.Today.Begins ||
-		x.Day.Tokens == (transcript.Usage{}) || x.of.billed() {
+	if x.Unreported.Since < f.counters.Today.Begins || x.Unreported.Tokens == (transcript.Usage{}) {
 		return
 	}
-	if usd, ok := f.options.Prices.Cost(x.Session.Model, x.Day.Tokens); ok {
+	if usd, ok := f.options.Prices.Cost(x.Session.Model, x.Unreported.Tokens); ok {
 		sum.Add(usd)
 	} else {
 		sum.Unpriced = true

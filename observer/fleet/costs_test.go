@@ -116,21 +116,24 @@ func TestCostNeverTwice(t *testing.T) {
 	}
 }
 
-// TestCostExact tests that all is counted where clients go on from the totals of their
-// sessions, as Claude Code does from 2.1.225 on.
+// TestCostExact tests that all of today is counted where clients go on from the totals of
+// their sessions, as Claude Code does from 2.1.225 on. What they spend without a status
+// line is estimated until a report includes it.
 func TestCostExact(t *testing.T) {
 	t.Parallel()
 	for seed := range uint64(300) {
 		r := rand.New(rand.NewPCG(seed, 9))
 		s := newScenario(t)
 		var totals []float64 // of the sessions
-		var spent, at float64
+		spent := 0.0
+		at := 0.0
 		var pids, sessions [2]int // of the agents
 		pid := 0
 		for i := range 100 {
 			at += 0.2 + r.Float64()*6
 			source := ""
 			a := i % 2
+			silent := false
 			switch n := r.IntN(9); {
 			case i < 2 || n == 0:
 				source = "startup"
@@ -145,9 +148,11 @@ func TestCostExact(t *testing.T) {
 			case n == 4:
 				restarts(s)
 			default:
-				usd := float64(r.IntN(64)) / 64
-				totals[sessions[a]] += usd
-				spent += usd
+				n := r.IntN(64)
+				totals[sessions[a]] += float64(n) / 64
+				spent += float64(n) / 64
+				s.play(writes(sessions[a], reply(stampOf(at), "m"+strconv.Itoa(i), 102, n)))
+				silent = r.IntN(3) == 0
 			}
 			if source == "startup" || source == "clear" {
 				sessions[a] = len(totals)
@@ -163,8 +168,15 @@ func TestCostExact(t *testing.T) {
 				s.play(starts(at, sessions[a], source, o))
 			}
 			at += 0.1
-			s.play(paid(at, sessions[a], totals[sessions[a]], o))
-			if got := s.f.Counters().Cost.USD; got != spent {
+			if !silent {
+				s.play(paid(at, sessions[a], totals[sessions[a]], o))
+			}
+			got := s.f.Counters().Today.Cost.USD
+			s.f.Configure(nil, transcript.Prices{{Model: "claude-opus", Output: 1e6 / 64}}, s.f.options.Thresholds)
+			if usd, _ := s.f.EstimatedToday(second(at + 60)); usd != nil {
+				got += *usd
+			}
+			if got != spent {
 				t.Fatalf("seed %d, step %d, %s: got %v, want %v", seed, i, source, got, spent)
 			}
 		}
@@ -283,6 +295,7 @@ func TestEstimatedCost(t *testing.T) {
 	t.Parallel()
 	s := newScenario(t)
 	s.f.Clock(created)
+	now := created
 	first := ofSession(
 		1,
 		reply(before(24*60), "m1", 102, 1_000_000),
@@ -293,7 +306,7 @@ func TestEstimatedCost(t *testing.T) {
 		t.Helper()
 		s.f.Configure(nil, prices, s.f.options.Thresholds)
 		v, _ := s.f.View(uuid(1), created)
-		today, without := s.f.EstimatedToday()
+		today, without := s.f.EstimatedToday(now)
 		got, _ := json.Marshal([]any{v.EstimatedUSD, today, without})
 		if string(got) != want {
 			t.Errorf("session, today, and whether a model has no price: %s, want %s", got, want)
@@ -309,8 +322,11 @@ func TestEstimatedCost(t *testing.T) {
 	check("[75.1000102,50.10001,false]", opus, others)
 	s.play(paid(130, 1, 3, from("a", 1)))
 	check("[null,50.10001,false]", opus, others) // from before the first report
-	s.f.Apply(first.add(reply(after(2), "m5", 102, 2_000_000)).grown())
-	s.play(paid(131, 1, 4, from("a", 1)))
+	s.f.Apply(first.add(reply(after(3), "m5", 102, 2_000_000)).grown())
+	check("[null,50.10001,false]", opus, others) // a report of it is awaited
+	now = second(250)
+	check("[null,100.10001,false]", opus, others)
+	s.play(paid(251, 1, 53, from("a", 1)))
 	check("[null,50.10001,false]", opus, others)
 	s.f.Apply(ofSession(2, reply(before(24*60), "m1", 102, 1_000_000)).met())
 	if v, _ := s.f.View(uuid(2), created); v.EstimatedUSD != nil {

@@ -133,6 +133,9 @@ func New(o Options, s Stored) *Fleet {
 		share(x)
 		f.attach(x)
 		f.giveRecord(x)
+		if t := x.of.reported(); t != (Total{}) && t.At == 0 {
+			x.Unreported = Unreported{} // stored with what clients had reported
+		}
 		if len(s.Files[i].Undecided) > 0 {
 			f.undecided[x] = 0
 		}

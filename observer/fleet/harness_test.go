@@ -71,7 +71,7 @@ func second(at float64) time.Time { return created.Add(time.Duration(at * float6
 func stampOf(at float64) string { return second(at).Format("2006-01-02T15:04:05.000Z") }
 
 // afterwards is when all signals arrive, long after their times.
-var afterwards = transcript.InstantOf(created.Add(24 * time.Hour))
+var afterwards = transcript.InstantOf(created.Add(11 * time.Hour))
 
 // from returns the origin of a client's signals.
 func from(agent string, pid int) hook.Origin {

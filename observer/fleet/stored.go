@@ -34,16 +34,16 @@ type File struct {
 	Title transcript.Title `cbor:",omitzero"`
 	// Undecided are the compactions that wait for a record that decides their trigger.
 	// They are not counted yet.
-	Undecided []transcript.Compaction `cbor:",omitempty"`
-	// Day is what the messages of the newest day cost that had any.
-	Day Day `cbor:",omitzero"`
+	Undecided  []transcript.Compaction `cbor:",omitempty"`
+	Unreported Unreported              `cbor:"Day,omitzero"`
 	// Earlier has the totals of what the client has dropped from the file; none or one.
 	Earlier []transcript.Session `cbor:",omitempty"`
 }
 
-// Day is what was used on a day, which begins at local midnight.
-type Day struct {
-	Begins transcript.Instant
+// Unreported is what was used since a client last reported a cost of the session, on the
+// newest day with messages.
+type Unreported struct {
+	Since  transcript.Instant `cbor:"Begins"` // the time of the first message
 	Tokens transcript.Usage
 }
 

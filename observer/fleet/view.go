@@ -66,7 +66,7 @@ func (f *Fleet) view(r row, now time.Time) View {
 	v.Agent.Parent = cmp.Or(a.Parent, t.Details().Parent)
 	v.Agent.Provider = cmp.Or(a.Provider, v.Program)
 	if r.s != nil {
-		f.viewSession(r.s, a, &v)
+		f.viewSession(r.s, a, now, &v)
 	}
 	f.viewReports(a, r.s != nil, now, &v)
 	if tokens, known := v.Context(); known {
@@ -97,7 +97,7 @@ func (f *Fleet) totals(r row) (*transcript.Session, *transcript.Sums) {
 }
 
 // viewSession adds what is known of a session with a transcript.
-func (f *Fleet) viewSession(s *session, a *agent, v *View) {
+func (f *Fleet) viewSession(s *session, a *agent, now time.Time, v *View) {
 	x := s.own[0]
 	prices := f.options.Prices
 	cost, priced := prices.Cost(v.Model, v.Tokens.Plus(v.SideTokens))
@@ -116,7 +116,10 @@ func (f *Fleet) viewSession(s *session, a *agent, v *View) {
 			priced = priced && known
 		}
 	}
-	if priced && v.Tokens.Plus(v.SideTokens) != (transcript.Usage{}) && !s.billed() {
+	if f.unreported(x, now) {
+		v.Agent.Report.Cost.Known = false
+	}
+	if priced && v.Tokens.Plus(v.SideTokens) != (transcript.Usage{}) && !v.Agent.Report.Cost.Known {
 		v.EstimatedUSD = &cost
 	}
 	b := s.record.Totals.Bills

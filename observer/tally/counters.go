@@ -46,7 +46,7 @@ type Estimate struct {
 
 // Today is what was used since local midnight: tokens by the times of their
 // messages, costs as they are reported. Kept is the estimate for the tokens of files that
-// no longer exist, and of sessions until their clients began to report costs.
+// no longer exist, and for those before the total from which counting a client's costs began.
 type Today struct {
 	Begins, Ends transcript.Instant
 	Tokens       uint64
@@ -152,10 +152,10 @@ func (c *Counters) Midnight(now transcript.Instant, where *time.Location) (begun
 	return true
 }
 
-// SpentToday counts what a message of today cost more than before, and returns it.
-func (c *Counters) SpentToday(m *transcript.Message) (u transcript.Usage) {
+// SpentToday returns what a message cost more than before, and counts it if it is of today.
+func (c *Counters) SpentToday(m *transcript.Message) transcript.Usage {
+	u := growth(m)
 	if m.At == 0 || m.At >= c.Today.Begins {
-		u = growth(m)
 		c.Today.Tokens += uint64(u.Context() + u.Output)
 	}
 	return u

@@ -89,8 +89,7 @@ func Session(v fleet.View) api.Session {
 		s.LastActive = at(v.Seen()) // an agent that has no transcript yet
 	}
 	report := v.Agent.Report
-	// A report that is older than the newest reply has not all of the cost.
-	if report.Cost.Known && v.Reading.At-report.At < transcript.Instant(time.Minute) {
+	if report.Cost.Known {
 		s.CostUSD = &report.Cost.USD
 	}
 	s.EstimatedUSD = v.EstimatedUSD
