@@ -1,6 +1,7 @@
 package fleet
 
 import (
+	"cmp"
 	"slices"
 	"time"
 
@@ -55,13 +56,19 @@ func (f *Fleet) message(x *file, m *transcript.Message, counts bool) {
 	}
 	if counts || m.At != 0 { // the history of today is part of the day, whatever counts
 		u := f.counters.SpentToday(m)
-		if m.At < x.of.reported().At {
+		at := cmp.Or(m.At, f.newest)
+		switch t := x.of.newestTotal(); {
+		case at < t.At: // the client had spent it before it reported this total
+			if t.Base {
+				f.price(x, Unreported{at, u}, &f.counters.Today.Kept)
+			}
+			return
+		case x.Unreported.Since < f.counters.Today.Begins:
+			x.Unreported = Unreported{Since: at}
+		case at < f.counters.Today.Begins:
 			return
 		}
 
-		if x.Unreported.Since < f.counters.Today.Begins {
-			x.Unreported = Unreported{Since: m.At}
-		}
 		x.Unreported.Tokens = x.Unreported.Tokens.Plus(u)
 	}
 }

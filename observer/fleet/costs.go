@@ -70,7 +70,8 @@ type Totals struct {
 type Total struct {
 	USD float64
 	Process
-	At transcript.Instant
+	At   transcript.Instant
+	Base bool // no part of it was counted
 }
 
 const (
@@ -124,12 +125,12 @@ func (f *Fleet) pay(a *agent, usd float64, p Process, at transcript.Instant) {
 				continue
 			}
 			if spent == 0 { // what was spent until now is only estimated
-				f.price(x, &f.counters.Today.Kept)
+				f.price(x, x.Unreported, &f.counters.Today.Kept)
 			}
 			x.Unreported = Unreported{}
 			f.changed.file(x.Cursor.Path)
 		}
-		totals := append(slices.DeleteFunc(slices.Clone(before), ofProcess), Total{usd, p, at})
+		totals := append(slices.DeleteFunc(slices.Clone(before), ofProcess), Total{usd, p, at, spent == 0})
 		rec.Totals.List = totals[max(0, len(totals)-maxTotals):]
 		f.changed.record(rec.SessionID)
 	}
@@ -140,21 +141,21 @@ func (f *Fleet) pay(a *agent, usd float64, p Process, at transcript.Instant) {
 	}
 }
 
-// reported is the newest total that a client reported of the session, zero for none.
-func (s *session) reported() (t Total) {
+// newestTotal is the newest total that a client reported of the session, zero for none.
+func (s *session) newestTotal() (t Total) {
 	if s.record != nil && len(s.record.Totals.List) > 0 {
 		t = s.record.Totals.List[len(s.record.Totals.List)-1]
 	}
 	return t
 }
 
-// unreported reports whether a file has tokens that no client has reported the cost of, and
+// overdue reports whether a file has tokens that no client has reported the cost of, and
 // no running client is about to report.
-func (f *Fleet) unreported(x *file, now time.Time) bool {
-	t := x.of.reported()
+func (f *Fleet) overdue(x *file, now time.Time) bool {
+	t := x.of.newestTotal()
 	return x.Unreported.Tokens != (transcript.Usage{}) &&
 		(x.Unreported.Since+reportDelay < transcript.InstantOf(now) ||
-			!t.known() || f.agentIn(x.of).Process != t.Process)
+			!f.alive(t.Process))
 }
 
 // EstimatedToday estimates by Options.Prices the cost of today, in US dollars, that no
@@ -163,8 +164,8 @@ func (f *Fleet) unreported(x *file, now time.Time) bool {
 func (f *Fleet) EstimatedToday(now time.Time) (usd *float64, unpriced bool) {
 	sum := f.counters.Today.Kept
 	for _, x := range f.files {
-		if f.unreported(x, now) {
-			f.price(x, &sum)
+		if f.overdue(x, now) {
+			f.price(x, x.Unreported, &sum)
 		}
 	}
 	if !sum.Known {
@@ -174,11 +175,11 @@ func (f *Fleet) EstimatedToday(now time.Time) (usd *float64, unpriced bool) {
 }
 
 // price adds what the unreported tokens of today in a file cost.
-func (f *Fleet) price(x *file, sum *tally.Estimate) {
-	if x.Unreported.Since < f.counters.Today.Begins || x.Unreported.Tokens == (transcript.Usage{}) {
+func (f *Fleet) price(x *file, u Unreported, sum *tally.Estimate) {
+	if u.Since < f.counters.Today.Begins || u.Tokens == (transcript.Usage{}) {
 		return
 	}
-	if usd, ok := f.options.Prices.Cost(x.Session.Model, x.Unreported.Tokens); ok {
+	if usd, ok := f.options.Prices.Cost(x.Session.Model, u.Tokens); ok {
 		sum.Add(usd)
 	} else {
 		sum.Unpriced = true

@@ -125,6 +125,7 @@ func TestCostExact(t *testing.T) {
 		r := rand.New(rand.NewPCG(seed, 9))
 		s := newScenario(t)
 		var totals []float64 // of the sessions
+		var unread [2][]step // lines of transcripts, by agent
 		spent := 0.0
 		at := 0.0
 		var pids, sessions [2]int // of the agents
@@ -151,7 +152,7 @@ func TestCostExact(t *testing.T) {
 				n := r.IntN(64)
 				totals[sessions[a]] += float64(n) / 64
 				spent += float64(n) / 64
-				s.play(writes(sessions[a], reply(stampOf(at), "m"+strconv.Itoa(i), 102, n)))
+				unread[a] = append(unread[a], writes(sessions[a], reply(stampOf(at), "m"+strconv.Itoa(i), 102, n)))
 				silent = r.IntN(3) == 0
 			}
 			if source == "startup" || source == "clear" {
@@ -168,11 +169,19 @@ func TestCostExact(t *testing.T) {
 				s.play(starts(at, sessions[a], source, o))
 			}
 			at += 0.1
+			if r.IntN(2) == 0 {
+				s.play(unread[a]...)
+				unread[a] = nil
+			}
 			if !silent {
 				s.play(paid(at, sessions[a], totals[sessions[a]], o))
+				s.play(unread[a]...)
+				unread[a] = nil
+			}
+			if len(unread[0])+len(unread[1]) > 0 {
+				continue
 			}
 			got := s.f.Counters().Today.Cost.USD
-			s.f.Configure(nil, transcript.Prices{{Model: "claude-opus", Output: 1e6 / 64}}, s.f.options.Thresholds)
 			if usd, _ := s.f.EstimatedToday(second(at + 60)); usd != nil {
 				got += *usd
 			}
@@ -320,13 +329,17 @@ func TestEstimatedCost(t *testing.T) {
 	s.f.Apply(subagentOf(1, "a1", side).met())
 	check("[null,50,true]", opus)
 	check("[75.1000102,50.10001,false]", opus, others)
-	s.play(paid(130, 1, 3, from("a", 1)))
+	one := hook.Origin{Agent: "a", PID: 1} // when it started is unknown
+	s.play(paid(130, 1, 3, one))
 	check("[null,50.10001,false]", opus, others) // from before the first report
 	s.f.Apply(first.add(reply(after(3), "m5", 102, 2_000_000)).grown())
 	check("[null,50.10001,false]", opus, others) // a report of it is awaited
 	now = second(250)
 	check("[null,100.10001,false]", opus, others)
-	s.play(paid(251, 1, 53, from("a", 1)))
+	s.play(paid(251, 1, 53, one))
+	check("[null,50.10001,false]", opus, others)
+	s.f.Apply(first.add(reply(after(5), "m6", 102, 2_000_000)).grown())
+	s.f.Apply(first.gone())
 	check("[null,50.10001,false]", opus, others)
 	s.f.Apply(ofSession(2, reply(before(24*60), "m1", 102, 1_000_000)).met())
 	if v, _ := s.f.View(uuid(2), created); v.EstimatedUSD != nil {

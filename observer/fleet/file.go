@@ -65,11 +65,13 @@ func (f *Fleet) moved(from, to string) *file {
 	return x
 }
 
-// drop forgets a file. What it claimed stays claimed, what it cost today remains in the
-// estimate, even if a client reports it later, and the session keeps its record.
+// drop forgets a file. What it claimed stays claimed, its part of today's estimate remains,
+// even if a client reports it later, and the session keeps its record.
 func (f *Fleet) drop(path string) {
 	if x := f.files[path]; x != nil {
-		f.price(x, &f.counters.Today.Kept)
+		if f.overdue(x, f.newest.Time()) {
+			f.price(x, x.Unreported, &f.counters.Today.Kept)
+		}
 		f.detach(x)
 		delete(f.files, path)
 		f.changed.file(path)

@@ -133,7 +133,8 @@ func New(o Options, s Stored) *Fleet {
 		share(x)
 		f.attach(x)
 		f.giveRecord(x)
-		if t := x.of.reported(); t != (Total{}) && t.At == 0 {
+		if t := x.of.newestTotal(); t != (Total{}) && t.At == 0 &&
+			x.Unreported.Since <= f.counters.Today.Begins {
 			x.Unreported = Unreported{} // stored with what clients had reported
 		}
 		if len(s.Files[i].Undecided) > 0 {

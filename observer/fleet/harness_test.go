@@ -55,6 +55,7 @@ func (s *scenario) start(stored Stored) {
 		Thresholds: alerts.Defaults().Thresholds,
 		Alive:      alive,
 		Estimate:   true,
+		Prices:     transcript.Prices{{Model: "claude-opus", Output: 1e6 / 64}},
 	}, stored)
 }
 

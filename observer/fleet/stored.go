@@ -35,7 +35,7 @@ type File struct {
 	// Undecided are the compactions that wait for a record that decides their trigger.
 	// They are not counted yet.
 	Undecided  []transcript.Compaction `cbor:",omitempty"`
-	Unreported Unreported              `cbor:"Day,omitzero"`
+	Unreported Unreported              `cbor:"Day,omitzero"` // Day is its former name
 	// Earlier has the totals of what the client has dropped from the file; none or one.
 	Earlier []transcript.Session `cbor:",omitempty"`
 }
@@ -43,7 +43,8 @@ type File struct {
 // Unreported is what was used since a client last reported a cost of the session, on the
 // newest day with messages.
 type Unreported struct {
-	Since  transcript.Instant `cbor:"Begins"` // the time of the first message
+	// Since is the time of the first message; earlier versions stored the day's midnight.
+	Since  transcript.Instant `cbor:"Begins"`
 	Tokens transcript.Usage
 }
 

@@ -116,7 +116,7 @@ func (f *Fleet) viewSession(s *session, a *agent, now time.Time, v *View) {
 			priced = priced && known
 		}
 	}
-	if f.unreported(x, now) {
+	if f.overdue(x, now) {
 		v.Agent.Report.Cost.Known = false
 	}
 	if priced && v.Tokens.Plus(v.SideTokens) != (transcript.Usage{}) && !v.Agent.Report.Cost.Known {
@@ -315,8 +315,8 @@ type View struct {
 	Inherited transcript.TriggerCounts
 
 	// EstimatedUSD is what the tokens of the session and its subagents cost by
-	// Options.Prices; nil without tokens, if one of their models has no price, and where the
-	// client has reported the cost.
+	// Options.Prices; nil without tokens, if one of their models has no price, and where
+	// Report.Cost is known.
 	EstimatedUSD *float64
 
 	SubagentFiles int
