@@ -19,7 +19,7 @@ func (f *Fleet) Hook(
 	defer func() { n = f.updates() }()
 	f.clock(now)
 	at := stamp(&p.SM, now)
-	if p.Subagent() {
+	if p.Subagent() || f.compactsSubagent(p, at) {
 		return n, ""
 	}
 	ends := p.Event == hook.SessionEnd && p.Reason != "clear" && p.Reason != "resume"
@@ -75,6 +75,20 @@ func (f *Fleet) Hook(
 		f.sample(a, Sample{At: at, Tokens: p.ContextTokens, Model: p.Model})
 	}
 	return n, a.ID
+}
+
+// compactsSubagent reports whether a hook may be about the compaction of a subagent: up to
+// 2.1.300 Claude Code does not name the subagent in these hooks. While one is at work, an
+// automatic compaction that begins is that of the larger context, and one that has ended
+// counts by its boundary alone.
+func (f *Fleet) compactsSubagent(p *hook.Payload, at transcript.Instant) bool {
+	x := f.transcript(p.SessionID)
+	if x == nil || p.Source != "compact" && p.Trigger != "auto" {
+		return false
+	}
+	n, largest := x.of.atWork(at.Time())
+	own, _ := x.Session.Context()
+	return n > 0 && (p.Event != hook.PreCompact || largest > own)
 }
 
 // stamp is when a signal was true: never later than now.
