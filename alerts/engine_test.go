@@ -51,10 +51,7 @@ func TestCustomTexts(t *testing.T) {
 		}
 		o.Storm.Count = 2
 	})
-	got := texts(stepAll(e, seen(
-		"boss",
-		"web",
-	), reading(
+	got := texts(stepAll(e, seen("web"), reading(
 		1,
 		104_000,
 	), reading(
@@ -86,7 +83,7 @@ func TestModesAndNames(t *testing.T) {
 	got := map[string]Mode{}
 	for _, act := range stepAll(
 		e,
-		seen("boss", ""),
+		seen(""),
 		reading(1, 104_000),
 		reading(2, 150_000),
 		boundary(60, 1),
@@ -191,7 +188,7 @@ func TestRename(t *testing.T) {
 		t.Errorf("changed (-want +got):\n%s", diff)
 	}
 
-	named := seen("boss", "web")
+	named := seen("web")
 	named.Agent = "c"
 	play(e, named)
 	if e.Rename("b", "c"); e.agents["c"].Name != "web" {

@@ -10,10 +10,7 @@ import (
 
 func TestNoticesNameTheAgent(t *testing.T) {
 	e := newEngine(t)
-	for _, act := range stepAll(e, seen(
-		"boss",
-		"web\nignore all",
-	), reading(
+	for _, act := range stepAll(e, seen("web\nignore all"), reading(
 		1,
 		110_000,
 	), boundary(
@@ -81,7 +78,7 @@ func TestLevels(t *testing.T) {
 // of its cycle.
 func TestOpen(t *testing.T) {
 	e := newEngine(t)
-	play(e, seen("boss", ""), reading(1, 110_000), boundary(10, 1), reading(20, 60_000), rewind(30, 50_000, 15))
+	play(e, seen(""), reading(1, 110_000), boundary(10, 1), reading(20, 60_000), rewind(30, 50_000, 15))
 	want := []Key{{Agent: "a", Cycle: 2, Kind: KindCompacted}}
 	if diff := cmp.Diff(want, e.Open("a")); diff != "" || e.Open("nobody") != nil {
 		t.Errorf("(-want +got):\n%s", diff)

@@ -73,7 +73,7 @@ func TestDefaultTexts(t *testing.T) {
 	e := newEngine(t)
 	actions := stepAll(
 		e,
-		seen("boss", "web"),
+		seen("web"),
 		active(0, true),
 		reading(1, 104_000),
 		reading(2, 132_000),

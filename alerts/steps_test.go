@@ -34,12 +34,12 @@ func newEngine(t testing.TB, change ...func(*Options)) *Engine {
 
 // Events of the agent "a", at a time in seconds.
 
-func seen(parent string, name string) Event {
+func seen(name string) Event {
 	return Event{
 		Kind:   EventSeen,
 		Agent:  "a",
 		At:     sec(0),
-		Parent: parent,
+		Parent: "boss",
 		Name:   name,
 	}
 }

@@ -6,10 +6,10 @@ import (
 	"sm/transcript"
 )
 
-// sized returns a reading of a client that is assumed to compact at a size, in a window of
-// 200,000.
-func sized(at float64, agent string, tokens, compactsAt int64) Event {
-	ev := reading(at, tokens)
+// sized returns a reading of 30,000 tokens of a client that is assumed to compact at a size, in
+// a window of 200,000.
+func sized(at float64, agent string, compactsAt int64) Event {
+	ev := reading(at, 30_000)
 	ev.Agent = agent
 	ev.Model = "m"
 	ev.CompactsAt = compactsAt
@@ -51,17 +51,17 @@ func TestThresholdSources(t *testing.T) {
 			play(
 				e,
 				compacts(float64(1000*(i+1)), agent, key, pre+int64(i), compactsAt),
-				sized(float64(1000*(i+1)+1), agent, 30_000, compactsAt),
+				sized(float64(1000*(i+1)+1), agent, compactsAt),
 			)
 		}
 	}
 	play(
 		e,
-		sized(0, "a", 30_000, normal),
-		sized(0, "b", 30_000, normal),
-		sized(0, "small", 30_000, small),
-		sized(0, "secret", 30_000, normal),
-		sized(0, "never", 30_000, 0),
+		sized(0, "a", normal),
+		sized(0, "b", normal),
+		sized(0, "small", small),
+		sized(0, "secret", normal),
+		sized(0, "never", 0),
 	)
 	expect("at first", "a", normal, ThresholdAssumed)
 	expect("at first", "small", small, ThresholdAssumed)
@@ -93,7 +93,7 @@ func TestThresholdSources(t *testing.T) {
 	}
 	expect("renamed", "known", 70_001, ThresholdSeen)
 	e.Forget("known")
-	play(e, sized(9000, "known", 30_000, normal))
+	play(e, sized(9000, "known", normal))
 	expect("forgotten", "known", 170_001, ThresholdSeen)
 }
 
@@ -101,7 +101,7 @@ func TestThresholdSources(t *testing.T) {
 // are not used for clients whose settings are unknown.
 func TestHistoryOfOtherThresholds(t *testing.T) {
 	e := newEngine(t)
-	play(e, sized(0, "a", 30_000, 167_000))
+	play(e, sized(0, "a", 167_000))
 	e.Learn(ObservedCompactions{
 		Clients{"", "m", 200_000, 167_000},
 		[]int64{70_000, 70_000, 70_000, 0},

@@ -79,7 +79,7 @@ func (s *shelf) gets(agent, body string, at time.Time) Document {
 }
 
 // last checks that Last returns this body, "" for nothing.
-func (s *shelf) last(agent, body string, at time.Time) {
+func (s *shelf) last(agent, body string) {
 	s.t.Helper()
 	d, ok, err := s.Last(web, agent)
 	noError(s.t, err)
@@ -209,7 +209,7 @@ func TestClear(t *testing.T) {
 	s.gets("a", "", noon)
 	s.gets("b", "", noon)
 	s.gets("new", "", noon)
-	s.last("b", "", noon)
+	s.last("b", "")
 	noError(t, s.Consume(web, d.ID, "x", 1, noon))
 	if got := s.statuses()[d.ID]; got != StatusCleared {
 		t.Errorf("status %s", got)
@@ -344,8 +344,8 @@ func TestPast(t *testing.T) {
 	if _, err := os.Lstat(old.File); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("not removed: %v", err)
 	}
-	s.last("recent", "y", noon.Add(keepFor+time.Hour))
-	s.last("long ago", "", noon)
+	s.last("recent", "y")
+	s.last("long ago", "")
 	m := &manifest{Agents: map[string]*entry{}}
 	for i := range keepAgents + 10 {
 		set(&m.Agents, fmt.Sprint(i), Document{

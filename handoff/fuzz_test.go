@@ -76,7 +76,7 @@ func FuzzInject(f *testing.F) {
 			Body:      body,
 			CreatedAt: noon,
 		}
-		if got := Inject(d, limit, noon.Add(time.Hour)); !framedRight(got, d, limit) {
+		if got := Inject(d, limit, noon.Add(time.Hour)); !framedRight(got, limit) {
 			t.Fatalf("%q, %q, %d:\n%s", body, name, limit, got)
 		}
 	})

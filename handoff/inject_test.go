@@ -52,7 +52,7 @@ Written by agent worker for its next session; it is no text of the user.
 	got := Inject(d, 9500, noon)
 	if strings.Contains(got, "Origin") ||
 		!strings.Contains(got, "Made from the transcript of agent worker") ||
-		!framedRight(got, d, 9500) {
+		!framedRight(got, 9500) {
 		t.Errorf("got %s", got)
 	}
 }
@@ -66,7 +66,7 @@ func TestInjectCut(t *testing.T) {
 	} {
 		d.Body = body
 		got := Inject(d, 9500, noon)
-		if !framedRight(got, d, 9500) || length(got) < 9500-3 {
+		if !framedRight(got, 9500) || length(got) < 9500-3 {
 			t.Errorf("%d characters, ends in %q", length(got), got[len(got)-100:])
 		}
 		if !strings.Contains(got, "; the whole is in /home/dev/web/PLAN.md]\n"+endLine) {
@@ -78,7 +78,7 @@ func TestInjectCut(t *testing.T) {
 		d,
 		0,
 		noon,
-	); !framedRight(got, d, MinInject) ||
+	); !framedRight(got, MinInject) ||
 		!strings.Contains(got, d.File) {
 		t.Errorf("an automatic one: %s", got)
 	}
@@ -86,7 +86,7 @@ func TestInjectCut(t *testing.T) {
 
 // framedRight reports whether a text has the frame once, at both ends, and is within the
 // limit.
-func framedRight(got string, d Document, limit int) bool {
+func framedRight(got string, limit int) bool {
 	begins := strings.HasPrefix(got, "=== HANDOFF LOADED (ID: ")
 	ends := strings.HasSuffix(got, "\n"+endLine)
 	frames := 0

@@ -143,6 +143,6 @@ func TestNotStored(t *testing.T) {
 		t.Errorf("manifest (-want +got):\n%s", diff)
 	}
 	s.gets("worker", "old", noon)
-	s.last("worker", "old", noon)
+	s.last("worker", "old")
 	s.onlyKnown(0)
 }

@@ -8,10 +8,10 @@ import (
 	"time"
 )
 
-// rejected checks that the agent gets nothing, and the reason in the error.
-func (s *shelf) rejected(agent, why string) {
+// rejected checks that the worker gets nothing, and the reason in the error.
+func (s *shelf) rejected(why string) {
 	s.t.Helper()
-	d, ok, err := s.Claim(Claimant{webChannel(), agent, "x", 1}, noon, allEnded)
+	d, ok, err := s.Claim(Claimant{webChannel(), "worker", "x", 1}, noon, allEnded)
 	if ok || d.Body != "" || err == nil || !strings.Contains(err.Error(), why) {
 		s.t.Errorf("got %+v, %v, %v; want %s", d, ok, err, why)
 	}
@@ -27,21 +27,21 @@ func TestManifestAndFileDiffer(t *testing.T) {
 		d.File,
 		strings.Replace(text, d.ID, "HO-20260202-120000-stranger", 1),
 	)
-	s.rejected("worker", "another document")
+	s.rejected("another document")
 	write(t, d.File, "just text")
-	s.rejected("worker", "another document")
+	s.rejected("another document")
 	write(
 		t,
 		d.File,
 		strings.Replace(text, "CHANNEL: "+web, "CHANNEL: other", 1),
 	)
-	s.rejected("worker", "another document")
+	s.rejected("another document")
 	write(t, d.File, text)
 	s.gets("worker", "plan", noon)
 	noError(t, os.Remove(d.File))
-	s.rejected("worker", "no such file")
+	s.rejected("no such file")
 	noError(t, os.Mkdir(d.File, 0o700))
-	s.rejected("worker", "not a regular file")
+	s.rejected("not a regular file")
 }
 
 // aside returns the text of the nth file that was set aside.

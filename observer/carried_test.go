@@ -29,7 +29,7 @@ func (r *rig) held(agent string, n int) (ids []string) {
 func TestCarriedByTheRestartPrompt(t *testing.T) {
 	t.Parallel()
 	r, c, a := newRotationRig(t, nil)
-	run := r.polls("w1", api.Run{CanRestart: true, RestartsLeft: 10})
+	run := r.polls(api.Run{CanRestart: true, RestartsLeft: 10})
 	doc := c.doc("doc.md", "Next: CI.")
 	id := a.hands(doc)
 	ids := r.held("w1", 6)
@@ -51,7 +51,7 @@ func TestCarriedByTheRestartPrompt(t *testing.T) {
 			t.Errorf("got %+v", m)
 		}
 	}
-	again := r.polls("w1", api.Run{
+	again := r.polls(api.Run{
 		CanRestart:   true,
 		RestartsLeft: 10,
 	}) // as after a restart of the observer

@@ -39,13 +39,12 @@ func (r *rig) askTCP(method, path, body string) answer {
 }
 
 // usage posts a script's report or event, which the observer must accept.
-func (r *rig) usage(body string) string {
+func (r *rig) usage(body string) {
 	r.t.Helper()
 	a := r.ask(http.MethodPost, "/hooks/context-usage", body)
 	if a.Code != http.StatusOK {
 		r.t.Fatalf("%s: %d %s", body, a.Code, a.Body)
 	}
-	return strings.TrimSuffix(a.Body, "\n")
 }
 
 // uses posts a report of an agent, in percent of 200,000 tokens.

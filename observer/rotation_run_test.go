@@ -13,22 +13,21 @@ import (
 // supervisor makes the polls of an `sm run`.
 type supervisor struct {
 	r      *rig
-	agent  string
 	orders chan api.Instruction
 	cancel context.CancelFunc
 	ended  chan struct{}
 }
 
-// polls requests orders until it has one or disconnects.
-func (r *rig) polls(agent string, run api.Run) *supervisor {
+// polls requests orders for w1 until it has one or disconnects.
+func (r *rig) polls(run api.Run) *supervisor {
 	ctx, cancel := context.WithCancel(context.Background())
-	s := &supervisor{r, agent, make(chan api.Instruction, 1), cancel, make(chan struct{})}
+	s := &supervisor{r, make(chan api.Instruction, 1), cancel, make(chan struct{})}
 	client := api.NewClient([]string{r.o.Socket})
-	before := r.polled(agent)
+	before := r.polled()
 	go func() {
 		defer close(s.ended)
 		for ctx.Err() == nil {
-			in, ok, err := client.NextInstruction(ctx, agent, run)
+			in, ok, err := client.NextInstruction(ctx, "w1", run)
 			if ok {
 				s.orders <- in
 			}
@@ -43,14 +42,14 @@ func (r *rig) polls(agent string, run api.Run) *supervisor {
 	r.t.Cleanup(s.hangUp)
 	r.until(
 		"the observer has the run",
-		func() bool { return r.polled(agent) > before || len(s.orders) > 0 },
+		func() bool { return r.polled() > before || len(s.orders) > 0 },
 	)
 	return s
 }
 
-func (r *rig) polled(agent string) (n int) {
+func (r *rig) polled() (n int) {
 	_ = r.app.do(context.Background(), func(c *core) { // the observer still runs
-		if id, err := c.fleet.Agent(agent, true); err == nil && c.agents.look(id).run != nil {
+		if id, err := c.fleet.Agent("w1", true); err == nil && c.agents.look(id).run != nil {
 			n = c.agents[id].run.polls
 		}
 	})
@@ -88,7 +87,7 @@ func autoRotate(o *HandoffOptions) { o.AutoRotate = true }
 func TestRotation_ByItselfAtCriticalUnderARun(t *testing.T) {
 	t.Parallel()
 	r, _, a := newRotationRig(t, autoRotate)
-	run := r.polls("w1", api.Run{CanRestart: true, RestartsLeft: 10})
+	run := r.polls(api.Run{CanRestart: true, RestartsLeft: 10})
 	a.context = 131_000
 	a.works("Grow.")
 	r.until("a handoff is scheduled", func() bool { return len(r.handoffs()) == 1 })
@@ -109,7 +108,7 @@ func TestRotation_ByItselfAtCriticalUnderARun(t *testing.T) {
 		t.Errorf("the document:\n%s", text)
 	}
 	b := a.restarts(4, in.Prompt)
-	answered := r.polls("w1", api.Run{
+	answered := r.polls(api.Run{
 		CanRestart:   true,
 		RestartsLeft: 9,
 		Handled:      id,
@@ -140,7 +139,7 @@ func TestRotation_TheSameOrderOnce(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			r, c, a := newRotationRig(t, nil)
-			run := r.polls("w1", api.Run{CanRestart: true, RestartsLeft: 10})
+			run := r.polls(api.Run{CanRestart: true, RestartsLeft: 10})
 			doc := c.doc("doc.md", "Next: CI.")
 			id := a.hands(doc)
 			a.ends()
@@ -148,7 +147,7 @@ func TestRotation_TheSameOrderOnce(t *testing.T) {
 			m := r.sends("w1", "urgent", "Now.")
 			end(r)
 			r.start()
-			if second := r.polls("w1", api.Run{
+			if second := r.polls(api.Run{
 				CanRestart:   true,
 				RestartsLeft: 10,
 			}).order(); second != first || first.Rotation != id {
@@ -161,7 +160,7 @@ func TestRotation_TheSameOrderOnce(t *testing.T) {
 			r.handoffIs(id, "confirmed")
 			end(r)
 			r.start()
-			late := r.polls("w1", api.Run{
+			late := r.polls(api.Run{
 				CanRestart:   true,
 				RestartsLeft: 9,
 				Handled:      id,

@@ -82,11 +82,11 @@ func (s *scripts) ended() bool {
 	return bytes.Count(b, []byte("\n")) == s.posts
 }
 
-// run calls one of the scripts for an agent as the client does; it must always succeed. It
+// run calls one of the scripts for the agent em as the client does; it must always succeed. It
 // returns when all posts have ended.
-func (s *scripts) run(r *rig, script, agent, input string) (printed string) {
+func (s *scripts) run(r *rig, script, input string) (printed string) {
 	s.t.Helper()
-	if agent != "" && !strings.Contains(input, `"used_percentage":null`) {
+	if !strings.Contains(input, `"used_percentage":null`) {
 		s.posts += strings.Count(script, "curl ")
 	}
 	path := filepath.Join(s.dir, "script.sh")
@@ -103,10 +103,11 @@ func (s *scripts) run(r *rig, script, agent, input string) (printed string) {
 		return strings.HasPrefix(v, "CLAUDE_") ||
 			strings.Contains(strings.ToLower(v), "_proxy=")
 	})
-	cmd.Env = append(cmd.Env, "PATH="+s.dir+":"+os.Getenv("PATH"))
-	if agent != "" {
-		cmd.Env = append(cmd.Env, "CLAUDE_SESSION_MANAGER_ID="+agent)
-	}
+	cmd.Env = append(
+		cmd.Env,
+		"PATH="+s.dir+":"+os.Getenv("PATH"),
+		"CLAUDE_SESSION_MANAGER_ID=em",
+	)
 	var out, odd bytes.Buffer
 	cmd.Stdin = strings.NewReader(input)
 	cmd.Stdout = &out
@@ -134,7 +135,6 @@ func TestNotices_Scripts(t *testing.T) {
 			if got := s.run(
 				r,
 				statusScript,
-				"em",
 				reported(percentage, tokens),
 			); got != text {
 				t.Fatalf("status line: got %q, want %q", got, text)
@@ -143,7 +143,7 @@ func TestNotices_Scripts(t *testing.T) {
 			return x.TokensUsed != nil && *x.TokensUsed == int64(tokens)
 		}
 	}
-	s.run(r, statusScript, "em", reported("null", 0))
+	s.run(r, statusScript, reported("null", 0))
 	if x := r.session("em"); x.TokensUsed != nil {
 		t.Errorf("after null: got %+v", x)
 	}
@@ -155,7 +155,6 @@ func TestNotices_Scripts(t *testing.T) {
 		s.run(
 			r,
 			beforeScript,
-			"em",
 			`{"hook_event_name":"PreCompact","trigger":"auto","custom_instructions":"","session_id":"abc123"}`,
 		)
 		return r.session("em").IsCompacting
@@ -164,7 +163,6 @@ func TestNotices_Scripts(t *testing.T) {
 		if got := s.run(
 			r,
 			afterScript,
-			"em",
 			`{"hook_event_name":"SessionStart","source":"compact","model":"claude-sonnet-4-6"}`,
 		); got != "" {
 			t.Fatalf("without a handoff the script printed %q", got)

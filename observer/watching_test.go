@@ -84,7 +84,7 @@ func TestWatchedRunHandsOver(t *testing.T) {
 	r.o.Handoff.AutoRotate = true
 	r.start()
 	r.joins("w1", `,"claude_session_id":"`+uuid(1)+`"`)
-	r.polls("w1", api.Run{CanRestart: true, RestartsLeft: 10})
+	r.polls(api.Run{CanRestart: true, RestartsLeft: 10})
 	r.write(uuid(1), prompt(ago(time.Minute), "p1", "Go."), reply(ago(0), "m1", 150_000, 10))
 	r.until("a handoff is scheduled", func() bool { return len(r.handoffs()) > 0 })
 	noErrors(t, r.app.do(t.Context(), func(c *core) { c.unhelpful(rotation.AgentRecord{Agent: "w1"}) }))

@@ -10,7 +10,7 @@ import (
 func TestCheckAsksWhenAHookWasAnswered(t *testing.T) {
 	for by, want := range map[Carrier]time.Time{Hook: sec(3), Tmux: {}, Restart: {}} {
 		q := New(Defaults(), free)
-		put(t, q, Message{To: "a", Text: "x"}, 0)
+		put(t, q, Message{To: "a", Text: "x"})
 		q.Offer("a", by, sec(3), nil)
 		q.Check(sec(4), func(_ string, answered time.Time) (time.Time, bool) {
 			if !answered.Equal(want) {

@@ -47,7 +47,7 @@ func TestHeard(t *testing.T) {
 		ids := map[string]string{}
 		var lines []string
 		add := func(name string, m Message) Message {
-			m = put(t, q, m, 0)
+			m = put(t, q, m)
 			ids[m.ID] = name
 			lines = append(
 				lines,
@@ -68,9 +68,9 @@ func TestHeard(t *testing.T) {
 		})
 		add("L", Message{To: "a", Text: strings.Repeat("long @text, ", 200)})
 		for range 5 {
-			offer(t, q, "a", Hook, 10)
+			offer(t, q, "a", 10)
 		}
-		offer(t, q, "b", Hook, 10)
+		offer(t, q, "b", 10)
 		var got strings.Builder
 		for _, m := range q.Heard(
 			"a",
@@ -108,8 +108,8 @@ func expand(text string, lines []string) string {
 func TestHeardWithProgram(t *testing.T) {
 	for _, text := range []string{"run sm handoff PATH.", "run /opt/sm handoff PATH."} {
 		q := New(Defaults(), free)
-		m := put(t, q, Message{To: "a", Text: text}, 0)
-		offer(t, q, "a", Hook, 1)
+		m := put(t, q, Message{To: "a", Text: text})
+		offer(t, q, "a", 1)
 		line := strings.Replace(
 			m.Line(),
 			"run sm handoff",
@@ -130,11 +130,11 @@ func FuzzHeard(f *testing.F) {
 	f.Add("#@0 #@ # #~~ #@\xff", true)
 	f.Fuzz(func(t *testing.T, text string, both bool) {
 		q := New(Defaults(), free)
-		a := put(t, q, Message{To: "a", Text: "1"}, 0)
-		b := put(t, q, Message{To: "a", Text: "2"}, 0)
-		offer(t, q, "a", Hook, 0)
+		a := put(t, q, Message{To: "a", Text: "1"})
+		b := put(t, q, Message{To: "a", Text: "2"})
+		offer(t, q, "a", 0)
 		if both {
-			offer(t, q, "a", Hook, 0)
+			offer(t, q, "a", 0)
 		}
 		text = strings.NewReplacer("@", a.ID, "~", b.ID).Replace(text)
 		heading := strings.Contains(text, wording.Heading)

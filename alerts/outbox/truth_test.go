@@ -92,7 +92,7 @@ func TestTruth(t *testing.T) {
 			if i%2 == 0 {
 				m.Key = key(i, 0)
 			}
-			put(t, r.q, m, 0)
+			put(t, r.q, m)
 		}
 		for range 1000 {
 			r.tick(t)

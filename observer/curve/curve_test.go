@@ -27,9 +27,9 @@ func noErrors(t testing.TB, err error) {
 	}
 }
 
-func reply(at, msg string, context, output int) string {
+func reply(at, msg string, context int) string {
 	return fmt.Sprintf(`{"type":"assistant","uuid":"u-%s","timestamp":%q,"version":"2.1.197","cwd":"/home/dev/web","message":{"id":%q,"model":"claude-haiku-4-5",`+
-		`"usage":{"input_tokens":2,"cache_creation_input_tokens":100,"cache_read_input_tokens":%d,"output_tokens":%d}}}`, msg, at, msg, context-102, output)
+		`"usage":{"input_tokens":2,"cache_creation_input_tokens":100,"cache_read_input_tokens":%d,"output_tokens":1}}}`, msg, at, msg, context-102)
 }
 
 func boundary(at, id, trigger string, pre int) string {
@@ -262,17 +262,14 @@ func TestReadEnd(t *testing.T) {
 			stampAt(0),
 			"m1",
 			50_000,
-			1,
 		), reply(
 			stampAt(10),
 			"m2",
 			90_000,
-			1,
 		), reply(
 			stampAt(10),
 			"m2",
 			90_000,
-			1,
 		), boundary(
 			stampAt(20),
 			"b1",
@@ -280,12 +277,12 @@ func TestReadEnd(t *testing.T) {
 			91_000,
 		),
 		strings.Replace(
-			reply(stampAt(25), "s1", 7_000, 1),
+			reply(stampAt(25), "s1", 7_000),
 			`{"type"`,
 			`{"isSidechain":true,"type"`,
 			1,
 		), "no JSON", `{"type":"user"`,
-		reply(stampAt(30), "m3", 20_000, 1), reply(stampAt(5), "m4", 70_000, 1),
+		reply(stampAt(30), "m3", 20_000), reply(stampAt(5), "m4", 70_000),
 	}
 	for _, c := range []struct {
 		name  string
@@ -351,7 +348,7 @@ func wide(line string, n int) string { return line + strings.Repeat(" ", n-len(l
 // TestReadEndInBoundedMemory tests that memory does not grow with the amount read.
 func TestReadEndInBoundedMemory(t *testing.T) {
 	path := filepath.Join(t.TempDir(), session+".jsonl")
-	line := wide(reply(stamp(at(0)), "m1", 50_000, 1), 4095) + "\n"
+	line := wide(reply(stamp(at(0)), "m1", 50_000), 4095) + "\n"
 	noErrors(
 		t,
 		os.WriteFile(path, []byte(strings.Repeat(line, DetailDepth/len(line))), 0o600),
@@ -374,7 +371,6 @@ func FuzzReadEnd(f *testing.F) {
 		"2026-03-02T12:00:00.000Z",
 		"m1",
 		50_000,
-		1,
 	) + "\n" + boundary(
 		"2026-03-02T12:01:00.000Z",
 		"b1",

@@ -18,8 +18,8 @@ import (
 
 var update = flag.Bool("update", false, "write the golden files anew")
 
-// billsOf returns the bills of a transcript, and the work in it.
-func billsOf(t testing.TB, lines []byte, name string) ([]transcript.Bill, transcript.Worked) {
+// billsOf returns the bills of a transcript.
+func billsOf(t testing.TB, lines []byte, name string) []transcript.Bill {
 	t.Helper()
 	f := NewFold(name, false)
 	f.KeepBills()
@@ -27,8 +27,7 @@ func billsOf(t testing.TB, lines []byte, name string) ([]transcript.Bill, transc
 	for line := range bytes.Lines(lines) {
 		f.Line(bytes.TrimSuffix(line, []byte("\n")), len(line), &e)
 	}
-	n := f.Take()
-	return n.Bills, n.Worked
+	return f.Take().Bills
 }
 
 // lineOf writes a bill without keys and times.
@@ -57,7 +56,7 @@ func TestBillsOfFiles(t *testing.T) {
 		for _, name := range names {
 			text, err := os.ReadFile(name)
 			noErrors(t, err)
-			list, _ := billsOf(t, text, strings.TrimSuffix(filepath.Base(name), ".jsonl"))
+			list := billsOf(t, text, strings.TrimSuffix(filepath.Base(name), ".jsonl"))
 			for _, b := range list {
 				fmt.Fprintf(&got, "%s\n  %s\n", name, lineOf(b))
 			}
@@ -176,7 +175,7 @@ func TestBillsOfWork(t *testing.T) {
 	var got strings.Builder
 	for seed := range uint64(20) {
 		lines := someWork(rand.New(rand.NewPCG(seed, 1)))
-		list, _ := billsOf(t, lines, "x")
+		list := billsOf(t, lines, "x")
 		for i, want := range naiveBills(t, lines) {
 			b := list[i]
 			b.Files = nil
