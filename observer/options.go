@@ -199,7 +199,7 @@ func (o *Options) Watched() []string {
 	dirs := slices.Clone(o.Clients.Default().Dirs)
 	for _, c := range o.Clients[:len(o.Clients)-1] {
 		for _, dir := range c.Dirs {
-			if isDir(dir) {
+			if files.IsDir(dir) {
 				dirs = append(dirs, dir)
 			}
 		}

@@ -4,10 +4,10 @@ import (
 	"context"
 	"maps"
 	"net/http"
-	"os"
 	"slices"
 	"time"
 
+	"sm/handoff/files"
 	"sm/observer/metrics"
 	"sm/transcript"
 )
@@ -59,15 +59,10 @@ func (a *App) snapshot(ctx context.Context, now time.Time) (*metrics.Snapshot, e
 		return nil, err
 	}
 	for _, c := range a.o.Clients {
-		if slices.ContainsFunc(c.Dirs, isDir) { // so that its counters begin at 0
+		if slices.ContainsFunc(c.Dirs, files.IsDir) { // so that its counters begin at 0
 			s.Fleet.Part(c.Client)
 		}
 	}
 	s.Limit(settings.MaxSessions)
 	return s, nil
-}
-
-func isDir(path string) bool {
-	info, err := os.Stat(path)
-	return err == nil && info.IsDir()
 }

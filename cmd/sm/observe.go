@@ -6,7 +6,6 @@ import (
 	"io"
 	"log/slog"
 	"net"
-	"os"
 	"os/signal"
 	"runtime/debug"
 	"slices"
@@ -163,7 +162,7 @@ func printRecent(
 		Clients: o.Clients,
 		Since:   since,
 		Workers: 1,
-	}, slices.DeleteFunc(o.Watched(), func(dir string) bool { return !isDir(dir) }))
+	}, slices.DeleteFunc(o.Watched(), func(dir string) bool { return !files.IsDir(dir) }))
 	if history.Fatal(err) {
 		return
 	}
@@ -236,11 +235,6 @@ func quiet(stderr io.Writer, o *observer.Options) (end func()) {
 		return func() {}
 	}
 	return func() { o.Level.Set(usual) }
-}
-
-func isDir(path string) bool {
-	info, err := os.Stat(path)
-	return err == nil && info.IsDir()
 }
 
 // garbagePercent is how much memory the observer may take for garbage, in

@@ -18,6 +18,7 @@ import (
 	"testing"
 	"time"
 
+	"sm/handoff/files"
 	"sm/handoff/proc"
 	"sm/observer/api"
 )
@@ -39,7 +40,7 @@ type runRig struct {
 
 func newRunRig(t *testing.T, vars ...string) *runRig {
 	t.Helper()
-	if !isDir("/proc/self") {
+	if !files.IsDir("/proc/self") {
 		t.Skip("needs /proc")
 	}
 	dir, err := os.MkdirTemp("", "sm") // t.TempDir is too long for a socket

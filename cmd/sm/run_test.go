@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"sm/cmd/internal/caller"
+	"sm/handoff/files"
 	"sm/handoff/proc"
 )
 
@@ -126,7 +127,7 @@ const runKills = 12
 // kills.
 func TestRunKilledLeavesNoProcess(t *testing.T) {
 	t.Parallel()
-	if !isDir("/proc/self") {
+	if !files.IsDir("/proc/self") {
 		t.Skip("needs Linux")
 	}
 	ways := []string{"the run", "its group", "its guardian"}

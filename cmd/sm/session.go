@@ -243,7 +243,7 @@ func (env *environ) sessionRestart(ctx context.Context, dir string, _ []string) 
 // what everybody calls it by.
 func (env *environ) sessionDir(args []string) (string, error) {
 	// The skill passes its argument restart on to commands that need none.
-	passed := len(args) == 1 && args[0] == "restart" && !isDir(args[0])
+	passed := len(args) == 1 && args[0] == "restart" && !files.IsDir(args[0])
 	if len(args) > 0 && !passed {
 		name := args[0]
 		if name == "" {

@@ -18,6 +18,7 @@ import (
 	"sm/cmd/sm/internal/config"
 	"sm/cmd/sm/internal/term"
 	"sm/dashboards/screen"
+	"sm/handoff/files"
 	"sm/observer/history"
 	"sm/transcript/follow"
 )
@@ -64,7 +65,7 @@ func existingProjects(cfg *config.Config, env *environ) ([]string, error) {
 	dirs = append(dirs, env.CodexDirs()...)
 	there := slices.DeleteFunc(
 		slices.Clone(dirs),
-		func(dir string) bool { return !isDir(dir) },
+		func(dir string) bool { return !files.IsDir(dir) },
 	)
 	if len(there) == 0 {
 		return nil, fmt.Errorf(

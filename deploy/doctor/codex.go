@@ -25,7 +25,7 @@ const codexHooks = "codex hooks"
 // codex checks the hooks of Codex, if it has a folder: that they are installed, and
 // that its user has trusted them.
 func (d *doctor) codex(ctx context.Context) {
-	if info, err := os.Stat(d.Codex); err != nil || !info.IsDir() {
+	if !files.IsDir(d.Codex) {
 		return
 	}
 	codex := install.Codex()

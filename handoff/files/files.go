@@ -133,6 +133,12 @@ func PrivateDir(dir, advice string) error {
 	return fmt.Errorf("%s %s; %s", dir, fault, advice)
 }
 
+// IsDir reports whether a path is a folder, or a link to one.
+func IsDir(path string) bool {
+	info, err := os.Stat(path)
+	return err == nil && info.IsDir()
+}
+
 // Own reports whether a file belongs to the user of this process.
 func Own(info fs.FileInfo) bool {
 	return int(info.Sys().(*syscall.Stat_t).Uid) == os.Geteuid()

@@ -108,7 +108,7 @@ func guardPaths(dirs []string) (paths []string) {
 			folder := filepath.Join(dir, Folder)
 			dir = filepath.Dir(dir)
 			// A pipe must not be opened: that would wait for its other end.
-			if info, err := os.Stat(folder); err != nil || !info.IsDir() {
+			if !files.IsDir(folder) {
 				continue
 			}
 			entries, _ := os.ReadDir(folder) // those before a failure
