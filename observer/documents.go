@@ -12,6 +12,7 @@ import (
 	"sm/alerts"
 	"sm/handoff"
 	"sm/handoff/rotation"
+	"sm/observer/api"
 	"sm/observer/curve"
 	"sm/transcript/claude/hook"
 )
@@ -316,17 +317,10 @@ func (c *core) withdraw(r rotation.Rotation) {
 	)
 }
 
-// documentsAnswer is the answer of GET /documents. Problem is about what could not
-// be read.
-type documentsAnswer struct {
-	Documents []handoff.Document `json:"documents"`
-	Problem   string             `json:"problem,omitempty"`
-}
-
 // getDocuments lists the handoff documents of all channels.
 func (a *App) getDocuments(w http.ResponseWriter, _ *http.Request) error {
 	all, err := a.handoffs().Documents.List(time.Now())
-	answer := documentsAnswer{Documents: append([]handoff.Document{}, all...)}
+	answer := api.Documents{Documents: append([]handoff.Document{}, all...)}
 	if err != nil {
 		answer.Problem = err.Error()
 	}
@@ -344,10 +338,7 @@ func (a *App) getDocument(w http.ResponseWriter, r *http.Request) error {
 		return refuse(http.StatusNotFound,
 			fmt.Sprintf("channel %q has no handoff document; 'sm documents' lists them", channel))
 	}
-	return writeJSON(w, http.StatusOK, struct {
-		handoff.Document
-		Body string `json:"body"`
-	}{doc, doc.Body})
+	return writeJSON(w, http.StatusOK, api.WholeDocument{Document: doc, Body: doc.Body})
 }
 
 // deleteDocuments takes back the documents of a channel that wait.
@@ -356,5 +347,5 @@ func (a *App) deleteDocuments(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	return writeJSON(w, http.StatusOK, map[string]int{"cleared": n})
+	return writeJSON(w, http.StatusOK, api.Cleared{Cleared: n})
 }

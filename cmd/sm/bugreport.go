@@ -32,8 +32,7 @@ $ sm bugreport
 		small, _, _ := install.Small(ctx, o.Program, o.Version, o.Environ)
 		client := api.NewClient(o.Sockets)
 		all, _ := client.Sessions(ctx) // the findings have the error
-		var metrics []byte
-		_ = client.Get(ctx, "/metrics", &metrics)
+		metrics, _ := client.Metrics(ctx)
 		// Those of the observer itself, other than 0, with labels of fixed words.
 		counts := regexp.MustCompile(`(?m)^(sm_|agent_compactions_total|process_(res|start))[^ /]* [1-9].*`)
 		kernel, _ := os.ReadFile("/proc/sys/kernel/osrelease") // its end may be a name

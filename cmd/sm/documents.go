@@ -12,7 +12,6 @@ import (
 
 	"sm/cmd/sm/internal/config"
 	"sm/cmd/sm/internal/term"
-	"sm/dashboards/screen"
 	"sm/handoff"
 	"sm/observer/api"
 )
@@ -38,7 +37,7 @@ $ sm documents show -home-me-web
 			return err
 		}
 		all, err := docs.List(time.Now())
-		list := documentList{append([]handoff.Document{}, all...)}
+		list := api.Documents{Documents: append([]handoff.Document{}, all...)}
 		return errors.Join(env.answer(asJSON, "documents", list, nil), err)
 	},
 		command(`show CHANNEL
@@ -52,10 +51,6 @@ Withdraw the documents of a channel
 $ sm documents clear -home-me-web
 `, nil, env.onChannel(env.clearDocuments)),
 	)
-}
-
-type documentList struct {
-	Documents []handoff.Document `json:"documents"`
 }
 
 // documentSource has the documents: the observer, or files.
@@ -101,30 +96,18 @@ type askedDocuments struct {
 
 // List is that of handoff.Documents, as the other two are.
 func (a *askedDocuments) List(time.Time) ([]handoff.Document, error) {
-	var answer struct {
-		documentList
-		Problem string `json:"problem"`
-	}
-	err := a.client.Get(a.ctx, "/documents", &answer)
-	if err == nil && answer.Problem != "" {
-		err = errors.New(screen.OneLine(answer.Problem))
-	}
-	return answer.Documents, err
+	return a.client.Documents(a.ctx)
 }
 
 func (a *askedDocuments) Current(channel string) (doc handoff.Document, ok bool, err error) {
-	var answer struct {
-		handoff.Document
-		Body string `json:"body"`
-	}
-	err = absent(a.client.Document(a.ctx, channel, &answer))
+	answer, err := a.client.Document(a.ctx, channel)
 	answer.Document.Body = answer.Body
-	return answer.Document, err == nil, err
+	return answer.Document, err == nil, absent(err)
 }
 
 func (a *askedDocuments) Clear(channel string, _ time.Time) (n int, err error) {
-	n, err = a.client.ClearDocuments(a.ctx, channel)
-	return n, absent(err)
+	answer, err := a.client.ClearDocuments(a.ctx, channel)
+	return answer.Cleared, absent(err)
 }
 
 // handoffDir is where handoff documents are kept.

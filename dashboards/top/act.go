@@ -5,7 +5,6 @@ import (
 	"cmp"
 	"context"
 	"crypto/rand"
-	"errors"
 	"fmt"
 	"net/http"
 	"strings"
@@ -13,7 +12,6 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"sm/dashboards/screen"
-	"sm/handoff"
 	"sm/observer/api"
 )
 
@@ -113,15 +111,9 @@ func (d actor) readHandoffs(s api.Session) (tea.Msg, error) {
 	if err != nil {
 		return nil, err
 	}
-	var all struct {
-		Documents []handoff.Document `json:"documents"`
-		Problem   string             `json:"problem"`
-	}
-	if err := d.client.Get(d.ctx, "/documents", &all); err != nil {
+	all, err := d.client.Documents(d.ctx)
+	if err != nil {
 		return nil, err
 	}
-	if all.Problem != "" {
-		return nil, errors.New(all.Problem)
-	}
-	return handedOver{s.ID, handedOf(s.ID, list.Handoffs, all.Documents)}, nil
+	return handedOver{s.ID, handedOf(s.ID, list.Handoffs, all)}, nil
 }

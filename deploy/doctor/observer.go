@@ -59,8 +59,7 @@ const restartRemedy = "restart it: systemctl --user restart sm, or end it and st
 // build notes an observer of another build than this sm, which an upgrade leaves
 // running.
 func (d *doctor) build(ctx context.Context, client *api.Client) {
-	var text []byte
-	err := client.Get(ctx, "/metrics", &text)
+	text, err := client.Metrics(ctx)
 	found := regexp.MustCompile(`(?m)^sm_build_info\{commit="([^"]*)",goversion="[^"]*",version="([^"]*)"\} `).FindSubmatch(text)
 	if err != nil || found == nil {
 		return

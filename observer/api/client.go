@@ -161,7 +161,7 @@ func answerOf[T any](
 }
 
 // ask sends a request for a route, such as "GET /sessions", with a body unless that is
-// nil.
+// nil. It puts the answer into a value of JSON, or as it is into a *[]byte.
 func (c *Client) ask(ctx context.Context, route string, body, answer any) error {
 	method, path, _ := strings.Cut(route, " ")
 	var content io.Reader
@@ -210,20 +210,6 @@ func (c *Client) ask(ctx context.Context, route string, body, answer any) error 
 	return nil
 }
 
-// Document asks for the current document of a channel, with its text, and puts it into answer.
-func (c *Client) Document(ctx context.Context, channel string, answer any) error {
-	return c.ask(ctx, "GET /documents/"+segment(channel), nil, answer)
-}
-
-// ClearDocuments withdraws the waiting documents of a channel and returns how many.
-func (c *Client) ClearDocuments(ctx context.Context, channel string) (n int, err error) {
-	var answer struct {
-		Cleared int `json:"cleared"`
-	}
-	err = c.ask(ctx, "DELETE /documents/"+segment(channel), nil, &answer)
-	return answer.Cleared, err
-}
-
 // Page is where a browser finds the observer's page: the address holds once,
 // for so many seconds.
 type Page struct {
@@ -239,8 +225,7 @@ func (c *Client) OpenPage(ctx context.Context) (Page, error) {
 	return answerOf[Page](ctx, c, "POST /open", struct{}{})
 }
 
-// Get asks for a path and puts the answer into a value of JSON, or as it is into a
-// *[]byte.
-func (c *Client) Get(ctx context.Context, path string, answer any) error {
-	return c.ask(ctx, "GET "+path, nil, answer)
+// Metrics asks for the observer's metrics, in the text format of Prometheus.
+func (c *Client) Metrics(ctx context.Context) ([]byte, error) {
+	return answerOf[[]byte](ctx, c, "GET /metrics", nil)
 }
