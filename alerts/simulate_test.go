@@ -33,7 +33,6 @@ type life struct {
 	written    float64 // when the last record arrived
 	size       int64
 	failed     float64 // time of the last failed compaction
-	turns      int
 	mail       []delivery
 	openings   []float64 // true starts of cycles
 	top        []int64   // the largest reading of each cycle
@@ -166,7 +165,6 @@ func (l *life) forget() {
 
 // turn is a prompt and its calls.
 func (l *life) turn(usual float64) {
-	l.turns++
 	l.record(l.event(EventTurnStart))
 	l.hook(l.event(EventTurnStart))
 	for range 1 + l.rng.IntN(12) {

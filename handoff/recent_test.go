@@ -41,10 +41,10 @@ func recentOf(t *testing.T, text string) []Message {
 	return got
 }
 
-// prompts returns n records with the same text, each after its number.
-func prompts(n int, text string) string {
+// prompts returns 100 records with the same text, each after its number.
+func prompts(text string) string {
 	var b strings.Builder
-	for i := range n {
+	for i := range 100 {
 		fmt.Fprintf(&b, `{"type":"user","message":{"content":%q}}`+"\n", fmt.Sprint(i)+text)
 	}
 	return b.String()
@@ -66,11 +66,11 @@ func TestRecent(t *testing.T) {
 	if diff := cmp.Diff(want, recentOf(t, transcript)); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
-	got := recentOf(t, prompts(100, " short"))
+	got := recentOf(t, prompts(" short"))
 	if len(got) != 20 || got[19].Text != "99 short" || got[0].Text != "80 short" {
 		t.Errorf("%d messages: %q", len(got), got)
 	}
-	got = recentOf(t, prompts(100, strings.Repeat("\U0001F600", 1000)))
+	got = recentOf(t, prompts(strings.Repeat("\U0001F600", 1000)))
 	if n := length(got[0].Text); len(got) != 11 || n < 599 || n > 600 {
 		t.Errorf("%d messages of %d characters", len(got), n)
 	}
@@ -133,7 +133,7 @@ func TestAutoDocument(t *testing.T) {
 // TestAutoDocumentFits tests that with the largest messages the document fits into one answer
 // of a hook.
 func TestAutoDocumentFits(t *testing.T) {
-	recent := recentOf(t, prompts(100, strings.Repeat(" word", 1000)))
+	recent := recentOf(t, prompts(strings.Repeat(" word", 1000)))
 	if len(recent) < 10 || !strings.HasPrefix(recent[len(recent)-1].Text, "99") {
 		t.Fatalf("%d messages", len(recent))
 	}

@@ -58,7 +58,7 @@ func TestCarriedByTheRestartPrompt(t *testing.T) {
 	if other := again.order(); other != in {
 		t.Errorf("%+v, and again %+v", in, other)
 	}
-	a.restarts(4, in.Prompt)
+	a.restarts(in.Prompt)
 	r.handoffIs(id, "confirmed")
 	for i, id := range ids {
 		r.until(id+" is received", func() bool { return r.message(id).Status == "confirmed" })

@@ -108,12 +108,12 @@ func (d *codexDesk) fires(event, fields string) string {
 	return string(codexhook.Encode(answer))
 }
 
-// contextIn returns the context in an answer.
-func contextIn(t *testing.T, event, answer string) string {
+// contextIn returns the context in an answer to PostToolUse.
+func contextIn(t *testing.T, answer string) string {
 	t.Helper()
 	a, ok := hook.DecodeAnswer([]byte(answer))
-	if !ok || string(a.Event) != event {
-		t.Fatalf("%s is answered %q", event, answer)
+	if !ok || a.Event != hook.PostToolUse {
+		t.Fatalf("PostToolUse is answered %q", answer)
 	}
 	return a.Context
 }
@@ -189,7 +189,7 @@ func TestCodexHooks(t *testing.T) {
 			d.checkMail("the same figure again", id+"/1/warning confirmed")
 
 			d.fires("PostModelRequest", fmt.Sprintf(response, 180_000, 180_000))
-			line = contextIn(t, "PostToolUse", d.fires("PostToolUse", `,"tool_name":"Bash"`))
+			line = contextIn(t, d.fires("PostToolUse", `,"tool_name":"Bash"`))
 			d.injects(codexThread, "developer", line)
 			d.untilMail(
 				"the developer record",
@@ -256,7 +256,7 @@ func TestCodexSubagentHooks(t *testing.T) {
 	if answer := d.fires("SubagentStop", own); answer != "" {
 		t.Errorf("the subagent's end is delayed: %s", answer)
 	}
-	line := contextIn(t, "PostToolUse", d.fires("PostToolUse", own))
+	line := contextIn(t, d.fires("PostToolUse", own))
 	if !strings.Contains(line, "for the subagent") {
 		t.Errorf("got message %q", line)
 	}

@@ -31,14 +31,7 @@ func story(t *testing.T, meanwhile func(*rig)) *rig {
 			stamp(last),
 		),
 	)
-	for i := range 3 {
-		then := last.Add(time.Duration(5+5*i) * time.Second)
-		r.write(
-			uuid(1),
-			boundary(stamp(then), fmt.Sprint("b", i), "auto", 150_000),
-			reply(stamp(then.Add(time.Second)), fmt.Sprint("n", i), 102_000, 10),
-		)
-	}
+	r.storm(last, 150_000, 102_000)
 	r.hookAt(last.Add(17*time.Second), "StatusLine", `,"context_window":{"context_window_size":200000,`+
 		`"used_percentage":52,"current_usage":{"input_tokens":2,"cache_read_input_tokens":103998}}`)
 	return r

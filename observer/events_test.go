@@ -23,7 +23,6 @@ type eventStream struct {
 	r      *rig
 	body   io.ReadCloser
 	events chan event
-	end    context.CancelFunc
 }
 
 type event struct{ name, data string }
@@ -49,7 +48,6 @@ func (r *rig) listen(query string) *eventStream {
 		r:      r,
 		body:   resp.Body,
 		events: make(chan event, 1000),
-		end:    end,
 	}
 	ended := make(chan struct{})
 	go func() {

@@ -120,14 +120,7 @@ func TestFamiliesOfSignals(t *testing.T) {
 	if got := r.scrape()[`agent_session_compacting{session="em"}`]; got != 1 {
 		t.Errorf("compacting: %v", got)
 	}
-	for i := range 3 { // a storm
-		then := last.Add(time.Duration(5+5*i) * time.Second)
-		r.write(
-			uuid(1),
-			boundary(stamp(then), fmt.Sprint("b", i), "auto", 160_000),
-			reply(stamp(then.Add(time.Second)), fmt.Sprint("n", i), 132_000, 10),
-		)
-	}
+	r.storm(last, 160_000, 132_000)
 	r.until(
 		"the storm is reported",
 		func() bool { return r.scrape()[`agent_compaction_storms_total{client="claude"}`] == 1 },
@@ -161,5 +154,18 @@ func TestFamiliesOfSignals(t *testing.T) {
 		}
 		end(r)
 		r.start()
+	}
+}
+
+// storm writes compactions that make a storm, with the sizes of the context before and after
+// each. They begin five seconds after a time.
+func (r *rig) storm(at time.Time, before, after int) {
+	for i := range 3 {
+		then := at.Add(time.Duration(5+5*i) * time.Second)
+		r.write(
+			uuid(1),
+			boundary(stamp(then), fmt.Sprint("b", i), "auto", before),
+			reply(stamp(then.Add(time.Second)), fmt.Sprint("n", i), after, 10),
+		)
 	}
 }

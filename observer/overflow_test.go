@@ -89,15 +89,14 @@ func (g *guarded) sm() string {
 }
 
 // call requests a tool call and returns the reason of a refusal, "" for none.
-func (g *guarded) call(tool, input, fields string) string {
+func (g *guarded) call(tool, input string) string {
 	g.t.Helper()
 	body := fmt.Sprintf(
-		`{"session_id":%q,"hook_event_name":"PreToolUse","tool_name":%q,"tool_input":%s,%s%s}`,
+		`{"session_id":%q,"hook_event_name":"PreToolUse","tool_name":%q,"tool_input":%s,%s}`,
 		g.client.SessionID,
 		tool,
 		input,
 		g.sm(),
-		fields,
 	)
 	a := g.ask(http.MethodPost, "/hooks/claude", body)
 	if a.Code == http.StatusNoContent {
@@ -112,7 +111,7 @@ func (g *guarded) call(tool, input, fields string) string {
 
 func (g *guarded) refused(what string, want bool) {
 	g.t.Helper()
-	if got := g.call("Bash", `{"command":"ls"}`, ""); (got != "") != want {
+	if got := g.call("Bash", `{"command":"ls"}`); (got != "") != want {
 		g.t.Errorf("%s: refused with %q, want %v", what, got, want)
 	}
 }
@@ -154,7 +153,7 @@ func TestGuard_Flow(t *testing.T) {
 	if s := g.state(); s.Overflowed {
 		t.Error("overflow before a tool was refused")
 	}
-	reason := g.call("Bash", `{"command":"ls"}`, "")
+	reason := g.call("Bash", `{"command":"ls"}`)
 	if !strings.Contains(reason, "/session dehydrate restart") ||
 		!strings.Contains(reason, g.doc()) {
 		t.Errorf("refused with %q", reason)
@@ -182,7 +181,7 @@ func TestGuard_Flow(t *testing.T) {
 		`Glob null`:                      true,
 	} {
 		tool, input, _ := strings.Cut(input, " ")
-		if got := g.call(tool, input, ""); (got != "") != refused {
+		if got := g.call(tool, input); (got != "") != refused {
 			t.Errorf("%s %.60s: refused with %q, want %v", tool, input, got, refused)
 		}
 	}

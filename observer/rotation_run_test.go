@@ -73,9 +73,9 @@ func (s *supervisor) order() api.Instruction {
 }
 
 // restarts ends the client of an agent and starts the next one with a prompt.
-func (a *fakeClient) restarts(n int, prompt string) *fakeClient {
+func (a *fakeClient) restarts(prompt string) *fakeClient {
 	a.terminal.set(func() { a.terminal.dead[a.start] = true })
-	b := a.terminal.newClient(a.agent, n)
+	b := a.terminal.newClient(a.agent, 4)
 	b.starts("startup")
 	b.works(prompt)
 	b.ends()
@@ -107,7 +107,7 @@ func TestRotation_ByItselfAtCriticalUnderARun(t *testing.T) {
 		!strings.Contains(string(text), "<!-- TYPE: auto -->") {
 		t.Errorf("the document:\n%s", text)
 	}
-	b := a.restarts(4, in.Prompt)
+	b := a.restarts(in.Prompt)
 	answered := r.polls(api.Run{
 		CanRestart:   true,
 		RestartsLeft: 9,
@@ -156,7 +156,7 @@ func TestRotation_TheSameOrderOnce(t *testing.T) {
 			if text := a.hook("PostToolUse", ""); text != "" {
 				t.Errorf("got %q during the restart", text)
 			}
-			b := a.restarts(4, first.Prompt)
+			b := a.restarts(first.Prompt)
 			r.handoffIs(id, "confirmed")
 			end(r)
 			r.start()

@@ -65,7 +65,7 @@ func smallFleet(t *testing.T) *rig {
 		prompt(at(3), "p2", "and on"), reply(at(4), "m2", 130_000, 70))
 	appendLines(
 		t,
-		r.subagent(uuid(1), "agent-7"),
+		r.subagent(uuid(1)),
 		strings.Replace(
 			reply(at(2), "s1", 9_000, 40),
 			`{"type"`,
@@ -94,7 +94,7 @@ func smallFleet(t *testing.T) *rig {
 		r.transcript(uuid(1)),
 		r.transcript(uuid(2)),
 		r.transcript(uuid(3)),
-		r.subagent(uuid(1), "agent-7"),
+		r.subagent(uuid(1)),
 	} {
 		noErrors(t, os.Chtimes(path, old, old))
 	}
@@ -106,8 +106,8 @@ func smallFleet(t *testing.T) *rig {
 	return r
 }
 
-func (r *rig) subagent(id, name string) string {
-	return strings.TrimSuffix(r.transcript(id), ".jsonl") + "/subagents/" + name + ".jsonl"
+func (r *rig) subagent(id string) string {
+	return strings.TrimSuffix(r.transcript(id), ".jsonl") + "/subagents/agent-7.jsonl"
 }
 
 // TestSessionsAnswer tests that the fields of GET /sessions are a contract, and that one

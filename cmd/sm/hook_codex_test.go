@@ -3,8 +3,6 @@ package main
 import (
 	"strings"
 	"testing"
-
-	"sm/transcript/claude/hook"
 )
 
 // TestCodexHook tests that a hook of Codex, recognized by its argument or payload, is about
@@ -98,14 +96,10 @@ func TestCodexHook(t *testing.T) {
 			); got != tt.want {
 				t.Errorf("printed %q, want %q", got, tt.want)
 			}
-			received := e.all()
-			if len(received) != 1 {
-				t.Fatalf("received %q", received)
-			}
-			p, err := hook.Decode([]byte(received[0]))
-			if client := p.SM.Client; err != nil || p.SessionID != tt.session ||
+			p := e.only(t)
+			if client := p.SM.Client; p.SessionID != tt.session ||
 				(client == "codex") == strings.HasPrefix(tt.name, "Claude") {
-				t.Errorf("error %v, session %q of client %q", err, p.SessionID, client)
+				t.Errorf("session %q of client %q", p.SessionID, client)
 			}
 			if own := p.SM.Agent == "web"; own == (tt.session == "own") ||
 				p.SM.Client == "codex" && p.SM.PID == 2000000000 {

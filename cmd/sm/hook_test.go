@@ -69,6 +69,18 @@ func (e *ear) all() []string {
 	return append([]string(nil), e.received...)
 }
 
+// only returns the one report that there is.
+func (e *ear) only(t testing.TB) hook.Payload {
+	t.Helper()
+	received := e.all()
+	if len(received) != 1 {
+		t.Fatalf("received %q", received)
+	}
+	p, err := hook.Decode([]byte(received[0]))
+	noErrors(t, err)
+	return p
+}
+
 // wait returns the first report, whose sender may not wait for an answer.
 func (e *ear) wait(t testing.TB) string {
 	t.Helper()
@@ -123,13 +135,9 @@ func TestHookTellsAndAnswers(t *testing.T) {
 	if got != toldAgent+"\n" {
 		t.Errorf("printed %q", got)
 	}
-	received := e.all()
-	if len(received) != 1 {
-		t.Fatalf("received %q", received)
-	}
-	p, err := hook.Decode([]byte(received[0]))
-	if at := p.SM.At; err != nil || at.Before(before) || at.After(time.Now()) {
-		t.Errorf("error %v, at %v", err, at)
+	p := e.only(t)
+	if at := p.SM.At; at.Before(before) || at.After(time.Now()) {
+		t.Errorf("at %v", at)
 	}
 	p.SM.At = time.Time{}
 	want := hook.Payload{

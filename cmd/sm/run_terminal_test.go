@@ -107,15 +107,12 @@ func (p *runPane) says(command, answer string) {
 	p.shows("<" + answer + ">")
 }
 
-// begin runs the simulated client for the nth time.
-func (p *runPane) begin(n int, line string) (client runEvent, supervisor int) {
+// begin runs the simulated client, whose parent is the supervisor.
+func (p *runPane) begin() runEvent {
 	p.t.Helper()
-	p.line(line)
-	client = p.wait("start", n)
-	return client, client.Parent
+	p.line("sm run -- " + runClientName)
+	return p.wait("start", 1)
 }
-
-const runLine = "sm run -- " + runClientName
 
 // sane checks that the terminal has the modes that a shell needs.
 func (p *runPane) sane() {
@@ -136,7 +133,7 @@ func TestRunTerminalInterrupt(t *testing.T) {
 	t.Parallel()
 	for _, code := range []int{130, 0} {
 		p := newRunPane(t)
-		p.begin(1, runLine)
+		p.begin()
 		p.order(fmt.Sprint("interrupt ", code))
 		p.keys("C-c")
 		p.says("$?", fmt.Sprint(code))
@@ -162,14 +159,14 @@ func TestRunTerminalSuspend(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
 			p := newRunPane(t)
-			client, supervisor := p.begin(1, runLine)
+			client := p.begin()
 			for n := 1; n <= 2; n++ {
 				c.stop(p)
 				p.until(
 					"the job stops",
 					func() bool { return strings.Count(p.screen(), "Stopped") == n },
 				)
-				for _, pid := range []int{client.PID, supervisor} {
+				for _, pid := range []int{client.PID, client.Parent} {
 					p.until(
 						"both are stopped",
 						func() bool {
@@ -197,7 +194,7 @@ func TestRunTerminalSuspend(t *testing.T) {
 func TestRunTerminalIsSane(t *testing.T) {
 	t.Parallel()
 	p := newRunPane(t, "SM_SUPERVISE_TERM_AFTER=1s")
-	_, supervisor := p.begin(1, runLine)
+	supervisor := p.begin().Parent
 	p.order("ignore-term")
 	p.order("raw")
 	p.until("the client shows the alternate screen", func() bool {

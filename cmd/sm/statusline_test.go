@@ -44,18 +44,14 @@ func TestStatuslineNeverInsideItself(t *testing.T) {
 	if got != "42% ctx · mine\n" {
 		t.Errorf("printed %q", got)
 	}
-	e.wait(t) // the status line does not wait for the observer
-	received := e.all()
-	if len(received) != 1 {
-		t.Fatalf("received %q", received)
-	}
-	p, err := hook.Decode([]byte(received[0]))
-	s, err2 := hook.DecodeStatus([]byte(received[0]))
-	if err != nil || err2 != nil || p.Event != hook.StatusLine || s.SessionID != "s" ||
+	received := e.wait(t) // the status line does not wait for the observer
+	p := e.only(t)
+	s, err := hook.DecodeStatus([]byte(received))
+	if err != nil || p.Event != hook.StatusLine || s.SessionID != "s" ||
 		s.Window.UsedPercentage.Value != 42 ||
 		s.SM.PID != 77 ||
 		s.SM.At.IsZero() {
-		t.Errorf("received %s", received[0])
+		t.Errorf("received %s", received)
 	}
 }
 

@@ -21,22 +21,30 @@ func TestTable(t *testing.T) {
 	} {
 		all := topFleet().Sessions
 		Sort(all, ByUrgency, false)
-		var b strings.Builder
-		if err := (Table{Width: width}).Write(&b, all, topNow); err != nil {
-			t.Fatal(err)
-		}
-		lines := strings.Split(strings.TrimSuffix(b.String(), "\n"), "\n")
+		lines := tableOf(t, width, all)
+		text := strings.Join(lines, "\n")
 		if len(lines) != 8 || strings.Join(strings.Fields(lines[0]), " ") != want ||
 			!strings.Contains(lines[1], "asks") ||
-			strings.Contains(b.String(), "gone") {
-			t.Errorf("in %d cells:\n%s", width, &b)
-		}
-		for _, line := range lines {
-			if n := ansi.StringWidth(line); n > width {
-				t.Errorf("%d cells in %d: %s", n, width, line)
-			}
+			strings.Contains(text, "gone") {
+			t.Errorf("in %d cells:\n%s", width, text)
 		}
 	}
+}
+
+// tableOf returns the lines of a table, which must fit into the width.
+func tableOf(t *testing.T, width int, all []api.Session) []string {
+	t.Helper()
+	var b strings.Builder
+	if err := (Table{Width: width}).Write(&b, all, topNow); err != nil {
+		t.Fatal(err)
+	}
+	lines := strings.Split(strings.TrimSuffix(b.String(), "\n"), "\n")
+	for _, line := range lines {
+		if n := ansi.StringWidth(line); n > width {
+			t.Errorf("%d cells in %d: %s", n, width, line)
+		}
+	}
+	return lines
 }
 
 // TestTableIDs checks that each line has the whole text that selects its session in a
@@ -78,16 +86,9 @@ func TestTableIDs(t *testing.T) {
 	}
 	want := strings.Split("12345678,abcdef01-2,abcdef01-23b,,,short,77777777", ",")
 	for _, width := range []int{60, 80, 120, 200} {
-		var b strings.Builder
-		if err := (Table{Width: width}).Write(&b, all, topNow); err != nil {
-			t.Fatal(err)
-		}
-		lines := strings.Split(strings.TrimSuffix(b.String(), "\n"), "\n")
+		lines := tableOf(t, width, all)
 		at := strings.Index(lines[0], "ID ")
 		for i, line := range lines[1:] {
-			if w := ansi.StringWidth(line); w > width {
-				t.Errorf("%d cells in %d: %s", w, width, line)
-			}
 			got, _, _ := strings.Cut(string([]rune(line)[at:]), " ")
 			if got != want[i] || got == "" && !strings.Contains(line, all[i].Name) {
 				t.Errorf("in %d cells: %q, want %q, in\n%s", width, got, want[i], line)

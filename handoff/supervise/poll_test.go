@@ -55,10 +55,8 @@ func fails(context.Context) (Instruction, error) {
 	return Instruction{}, errors.New("no observer")
 }
 
-func says(rotation string) reply {
-	return func(context.Context) (Instruction, error) {
-		return Instruction{Rotation: rotation, Action: "restart"}, nil
-	}
+func says(context.Context) (Instruction, error) {
+	return Instruction{Rotation: "ro-1", Action: "restart"}, nil
 }
 
 // polling runs f with a poller that starts now.
@@ -141,7 +139,7 @@ func TestPollWhileRestarting(t *testing.T) {
 			answers: []reply{
 				nothing(time.Hour),
 				nothing(time.Second),
-				says("ro-1"),
+				says,
 			},
 		}
 		first := Status{Client: Process{1, "1"}, RestartsLeft: 10, CanRestart: true}
@@ -179,7 +177,7 @@ func TestPollRepeatsOutcome(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &script{
 			answers: []reply{
-				says("ro-1"),
+				says,
 				fails,
 				fails,
 				nothing(time.Second),
@@ -223,7 +221,7 @@ func TestPollSameOrder(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &script{
 			answers: slices.Repeat(
-				[]reply{says("ro-1")},
+				[]reply{says},
 				50,
 			),
 		}

@@ -21,9 +21,9 @@ type shell struct {
 }
 
 // startShellWith starts a shell with additional settings.
-func (r *rig) startShellWith(name, settings string) *shell {
+func (r *rig) startShellWith(settings string) *shell {
 	r.t.Helper()
-	sh := &shell{rig: r, dir: filepath.Join(filepath.Dir(r.socket), name)}
+	sh := &shell{rig: r, dir: filepath.Join(filepath.Dir(r.socket), "shell")}
 	noError(r.t, os.Mkdir(sh.dir, 0o700))
 	// The key prints the line that is being edited, and empties it, which the screen does not
 	// prove.
@@ -104,7 +104,7 @@ func TestEndings(t *testing.T) {
 		t.Run(strings.ReplaceAll(c.name, " ", "-"), func(t *testing.T) {
 			t.Parallel()
 			r := newRig(t, pace{echo: 2 * time.Second})
-			sh := r.startShellWith("shell", "")
+			sh := r.startShellWith("")
 			random := rand.New(rand.NewPCG(7, uint64(len(c.name))))
 			ran := 0
 			drafts := 0

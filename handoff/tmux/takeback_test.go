@@ -91,7 +91,7 @@ func TestTakeBack(t *testing.T) {
 		t.Run(strings.ReplaceAll(c.name, " ", "-"), func(t *testing.T) {
 			t.Parallel()
 			r := newRig(t, pace{})
-			sh := r.startShellWith("shell", c.rc)
+			sh := r.startShellWith(c.rc)
 			a := sh.run()
 			before, err := r.look(t.Context(), a.pane)
 			noError(t, err)

@@ -23,6 +23,12 @@ func records(t *testing.T, all ...*transcripttest.HandWritten) []transcript.Chan
 	for _, s := range all {
 		transcripttest.Written(t, dir, s)
 	}
+	return recordsIn(t, dir)
+}
+
+// recordsIn reads the transcripts in a folder.
+func recordsIn(t *testing.T, dir string) []transcript.Change {
+	t.Helper()
 	changes, err := history.Records(t.Context(), history.Options{
 		Clients: clientstest.Table(),
 	}, []string{dir})

@@ -15,7 +15,6 @@ import (
 
 	"sm/alerts"
 	"sm/observer/fleet"
-	"sm/observer/history"
 	"sm/transcript"
 	"sm/transcript/claude"
 	"sm/transcript/clients/clientstest"
@@ -106,12 +105,7 @@ func (l *liveFleet) grow(t *testing.T, path string, ends func(line int) bool) {
 // ends of changes.
 func compareSplits(t *testing.T, dir string, splits map[string]func(line int) bool) {
 	t.Helper()
-	changes, err := history.Records(t.Context(), history.Options{
-		Clients: clientstest.Table(),
-	}, []string{dir})
-	if err != nil {
-		t.Fatal(err)
-	}
+	changes := recordsIn(t, dir)
 	o := options()
 	o.Policy = alerts.Defaults()
 	events, err := Run(t.Context(), slices.Clone(changes), o)
