@@ -8,6 +8,7 @@ import (
 	"unicode/utf16"
 	"unicode/utf8"
 
+	"sm/transcript"
 	"sm/transcript/wording"
 )
 
@@ -36,7 +37,7 @@ func ChannelOf(configured []Channel, dir string) Channel {
 			continue
 		}
 		c.Path = filepath.Clean(c.Path)
-		if within(dir, c.Path) && len(c.Path) > len(best.Path) {
+		if transcript.Within(c.Path, dir) && len(c.Path) > len(best.Path) {
 			best = c
 		}
 	}
@@ -44,12 +45,6 @@ func ChannelOf(configured []Channel, dir string) Channel {
 		return best
 	}
 	return Channel{Name: ProjectName(dir), Path: dir}
-}
-
-// within reports whether a cleaned path is dir or below it.
-func within(path, dir string) bool {
-	rest, ok := strings.CutPrefix(path, dir)
-	return ok && (rest == "" || rest[0] == '/' || strings.HasSuffix(dir, "/"))
 }
 
 // maxName limits a channel's name, in bytes, as the client limits the names of its project

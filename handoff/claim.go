@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"path/filepath"
 	"time"
+
+	"sm/transcript"
 )
 
 // Claimant is a starting session that asks for a document.
@@ -81,7 +83,7 @@ func (m *manifest) unclaimed(c Claimant, free func(string) bool) *entry {
 	case e == nil || e.Status != StatusActive:
 		return nil
 	case c.Channel.Path != "" && e.WorkingDir != "" &&
-		!within(filepath.Clean(e.WorkingDir), filepath.Clean(c.Channel.Path)):
+		!transcript.Within(filepath.Clean(c.Channel.Path), filepath.Clean(e.WorkingDir)):
 		return nil // another project with the same name
 	case e.ClaimedBy == "" && e.Agent != c.Agent && (free == nil || !free(e.Agent)):
 		return nil

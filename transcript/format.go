@@ -3,6 +3,7 @@ package transcript
 import (
 	"context"
 	"io"
+	"strings"
 	"time"
 )
 
@@ -102,3 +103,9 @@ type Holder struct {
 
 // Runs reports whether the client runs.
 func (c Client) Runs() bool { return c.PID != 0 || c.Held }
+
+// Within reports whether a cleaned path is a folder or in it.
+func Within(dir, path string) bool {
+	rest, ok := strings.CutPrefix(path, dir)
+	return ok && (rest == "" || rest[0] == '/' || strings.HasSuffix(dir, "/"))
+}

@@ -95,7 +95,7 @@ func (r *Folders) has(path string) bool {
 	defer r.mu.Unlock()
 	return slices.ContainsFunc(
 		slices.Concat(r.fixed, r.learnt),
-		func(dir string) bool { return follow.Within(dir, path) },
+		func(dir string) bool { return transcript.Within(dir, path) },
 	)
 }
 

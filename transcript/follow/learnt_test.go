@@ -7,6 +7,7 @@ import (
 	"syscall"
 	"testing"
 
+	"sm/transcript"
 	"sm/transcript/claude"
 )
 
@@ -141,7 +142,7 @@ func TestLearn(t *testing.T) {
 		r.hold("and on", map[string]int64{at("-q", idB): 4})
 		for path := range r.files {
 			if strings.HasPrefix(filepath.Base(filepath.Dir(path)), "code") ||
-				Within(outside, path) ||
+				transcript.Within(outside, path) ||
 				filepath.Base(filepath.Dir(path)) == "-link" {
 				t.Errorf("%s is followed", path)
 			}

@@ -48,20 +48,12 @@ func IsRoot(format *transcript.Format, dir string) (root string, ok bool) {
 		return "", false
 	}
 	for _, kernel := range []string{"/proc", "/sys", "/dev"} {
-		if Within(kernel, real) && !Within("/dev/shm", real) {
+		if transcript.Within(kernel, real) && !transcript.Within("/dev/shm", real) {
 			return "", false
 		}
 	}
 	is, err := lstat(real)
 	return real, err == nil && is.IsDir() && is.ours
-}
-
-// Within reports whether a path is a folder or in it.
-func Within(dir, path string) bool {
-	rest, ok := strings.CutPrefix(path, dir)
-	return ok &&
-		(rest == "" || rest[0] == filepath.Separator ||
-			strings.HasSuffix(dir, string(filepath.Separator)))
 }
 
 // rootList are the roots that are followed.
@@ -104,7 +96,7 @@ func (l *rootList) add(root Root, learnt bool) (path string, fresh bool) {
 // one; for a path in none it has no formats.
 func (l rootList) of(path string) (in followed) {
 	for _, r := range l {
-		if !Within(r.path, path) {
+		if !transcript.Within(r.path, path) {
 			continue
 		}
 		learnt := r.learnt && (in.formats == nil || in.learnt)

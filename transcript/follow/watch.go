@@ -7,6 +7,8 @@ import (
 	"maps"
 
 	"github.com/fsnotify/fsnotify"
+
+	"sm/transcript"
 )
 
 // watcher watches folders through inotify where it can, and lists the folders
@@ -82,9 +84,9 @@ func (w *watcher) forget(dir string) {
 	if !w.watched[dir] && !w.failed[dir] {
 		return
 	}
-	gone := func(path string, _ bool) bool { return Within(dir, path) }
+	gone := func(path string, _ bool) bool { return transcript.Within(dir, path) }
 	for path := range w.watched {
-		if Within(dir, path) {
+		if transcript.Within(dir, path) {
 			// A folder that has only moved is else watched under its old name. It may be gone.
 			_ = w.notify.Remove(path)
 		}
