@@ -3,7 +3,6 @@ package alerts
 import (
 	"cmp"
 	"fmt"
-	"strconv"
 	"strings"
 	"text/template"
 	"unicode"
@@ -160,9 +159,5 @@ func thousands(n int64) string {
 	if n <= 0 {
 		return ""
 	}
-	s := strconv.FormatInt(n, 10)
-	for i := len(s) - 3; i > 0; i -= 3 {
-		s = s[:i] + "," + s[i:]
-	}
-	return s
+	return wording.Thousands(n)
 }

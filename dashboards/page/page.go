@@ -17,6 +17,7 @@ import (
 	"sm/observer/access"
 	"sm/observer/api"
 	"sm/observer/wire"
+	"sm/transcript/wording"
 )
 
 //go:embed page.html page.css *.js
@@ -154,7 +155,7 @@ func functions(zone *time.Location) template.FuncMap {
 		"stamp":      stamp,
 		"states":     states,
 		"tame":       tame,
-		"thousands":  thousands,
+		"thousands":  wording.Thousands,
 		"tokens":     tokens,
 		"doing":      Doing,
 		"unreached":  urgency.Unreached,

@@ -10,6 +10,7 @@ import (
 	"sm/dashboards/screen"
 	"sm/dashboards/screen/plain"
 	"sm/observer/api"
+	"sm/transcript/wording"
 )
 
 // tame makes a foreign text fit to be shown.
@@ -26,18 +27,9 @@ func short(n int64) string {
 	return screen.Tokens(n)
 }
 
-// thousands writes a count with its thousands apart.
-func thousands(n any) string {
-	s := fmt.Sprint(n)
-	for i := len(s) - 3; i > 0; i -= 3 {
-		s = s[:i] + "," + s[i:]
-	}
-	return s
-}
-
 // many counts things: 1 reply, 2 replies.
 func many(n any, thing string) string {
-	count := thousands(n)
+	count := wording.Thousands(n)
 	if count == "1" {
 		return "1 " + thing
 	}

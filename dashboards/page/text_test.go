@@ -6,6 +6,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"sm/transcript/wording"
 )
 
 // TestTexts tests figures in the form for people.
@@ -24,7 +26,7 @@ func TestTexts(t *testing.T) {
 		1_250_000,
 		-2_150,
 	} {
-		got[fmt.Sprint(n)] = short(n) + " " + thousands(n)
+		got[fmt.Sprint(n)] = short(n) + " " + wording.Thousands(n)
 	}
 	for _, s := range []float64{30, 600, 6_100, 200_000} {
 		got[fmt.Sprint(s, "s")] = Work(s)

@@ -1,6 +1,7 @@
 package wording
 
 import (
+	"fmt"
 	"strings"
 	"unicode"
 )
@@ -20,4 +21,13 @@ func Reduce(text, others string) string {
 		}
 		return '_'
 	}, text)
+}
+
+// Thousands writes a count with its thousands apart.
+func Thousands(n any) string {
+	s := fmt.Sprint(n)
+	for i := len(s) - 3; i > 0; i -= 3 {
+		s = s[:i] + "," + s[i:]
+	}
+	return s
 }
