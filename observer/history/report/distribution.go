@@ -41,6 +41,15 @@ func DistributionOf(figures []int64, cases int, width int64) Distribution {
 	}
 }
 
+// Widened is a width, or the next one of 1, 2, 5, 10 times it and so on, that divides the
+// figures from lowest to highest into at most so many parts.
+func Widened(width, lowest, highest, most int64) int64 {
+	for i := 0; highest/width-lowest/width >= most; i++ {
+		width = width * []int64{2, 5, 2}[i%3] / []int64{1, 2, 1}[i%3]
+	}
+	return width
+}
+
 func binsOf(sorted []int64, width int64) []Bin {
 	list := []Bin{}
 	if len(sorted) == 0 {
@@ -48,9 +57,7 @@ func binsOf(sorted []int64, width int64) []Bin {
 	}
 	lowest := sorted[0]
 	highest := sorted[len(sorted)-1]
-	for i := 0; highest/width-lowest/width >= MaxBins; i++ {
-		width = width * []int64{2, 5, 2}[i%3] / []int64{1, 2, 1}[i%3] // 1, 2, 5, 10
-	}
+	width = Widened(width, lowest, highest, MaxBins)
 	for from := lowest / width * width; from <= highest; from += width {
 		list = append(list, Bin{From: from, To: from + width})
 	}

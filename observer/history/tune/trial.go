@@ -232,10 +232,7 @@ func ladderOf(sizes []int64, compared ...alerts.Thresholds) []step {
 		percent = append(percent, p)
 	}
 	if top := history.NearestRank(sizes, 0.9); top != nil {
-		width := int64(5000)
-		for i := 0; *top/width > tokenSteps; i++ {
-			width = width * []int64{2, 5, 2}[i%3] / []int64{1, 2, 1}[i%3]
-		}
+		width := report.Widened(5000, 0, *top, tokenSteps+1)
 		for n := max(width, *top*percentFrom/100/width*width); n <= *top; n += width {
 			tokens = append(tokens, n)
 		}
