@@ -39,21 +39,11 @@ func (m *Machine) All() []Rotation {
 }
 
 // Find returns one rotation, without an ID if it is unknown.
-func (m *Machine) Find(id string) (r Rotation) {
-	if p := m.all[id]; p != nil {
-		r = *p
-	}
-	return r
-}
+func (m *Machine) Find(id string) Rotation { return valueOf(m.all[id]) }
 
 // Open returns the rotation of an agent that has not ended, without an ID for none. There
 // is at most one.
-func (m *Machine) Open(agent string) (r Rotation) {
-	if p := m.open[agent]; p != nil {
-		r = *p
-	}
-	return r
-}
+func (m *Machine) Open(agent string) Rotation { return valueOf(m.open[agent]) }
 
 // Holds reports whether messages to an agent are to be kept back, because its context is
 // about to be cleared.
@@ -65,11 +55,14 @@ func (m *Machine) Holds(agent string) bool {
 func (m *Machine) Opens() []string { return slices.Sorted(maps.Keys(m.open)) }
 
 // Agent returns the record of an agent.
-func (m *Machine) Agent(agent string) (s AgentRecord) {
-	if p := m.agents[agent]; p != nil {
-		s = *p
+func (m *Machine) Agent(agent string) AgentRecord { return valueOf(m.agents[agent]) }
+
+// valueOf is what p points to, the zero value for nil.
+func valueOf[T any](p *T) (v T) {
+	if p != nil {
+		v = *p
 	}
-	return s
+	return v
 }
 
 // Counters returns the counts so far.
