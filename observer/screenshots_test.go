@@ -26,7 +26,7 @@ func fleetAtWork(t *testing.T) *rig {
 	noErrors(t, os.MkdirAll(codex, 0o700))
 	r.start()
 	ctx, cancel := context.WithCancel(t.Context())
-	player := demo.New(demo.Seed, time.Now(), r.dir, r.o.Logger)
+	player := demo.New(time.Now(), r.dir, r.o.Logger)
 	var playing sync.WaitGroup
 	playing.Go(func() {
 		if err := player.Play(ctx, r.app); err != nil {

@@ -54,7 +54,7 @@ func (env *environ) demo(cmd *cobra.Command, cfg *config.Config, dryRun bool) (e
 	}()
 	greeted := quiet(env.Stderr, &o)
 	ctx, cancel := context.WithCancelCause(cmd.Context())
-	player := demo.New(demo.Seed, time.Now(), dir, o.Logger)
+	player := demo.New(time.Now(), dir, o.Logger)
 	var failed error
 	var beside sync.WaitGroup
 	err = observer.Run(ctx, o, func(a *observer.App) {

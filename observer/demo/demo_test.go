@@ -25,7 +25,7 @@ var seen = time.Date(2026, 5, 1, 12, 0, 0, 0, time.UTC)
 
 // scriptUntil returns the events of a demo until a time after its start.
 func scriptUntil(d time.Duration) (events []event) {
-	f := newScript(Seed, seen)
+	f := newScript(seen)
 	for f.peek().Before(seen.Add(d)) {
 		events = append(events, f.next())
 	}
@@ -191,7 +191,7 @@ func TestTranscripts(t *testing.T) {
 	var beside sync.WaitGroup
 	defer beside.Wait()
 	defer cancel()
-	p := New(Seed, seen, dir, slog.New(slog.DiscardHandler))
+	p := New(seen, dir, slog.New(slog.DiscardHandler))
 	hooks := &recorder{bills: map[string]float64{}}
 	p.observer = hooks
 	if err := p.writeHistory(ctx, seen); err != nil {

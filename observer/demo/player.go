@@ -69,9 +69,9 @@ var document []byte
 
 // New returns a player of a demo that is watched from the time seen on. The folder dir has
 // the projects of the agents, and the transcripts: see [Dirs].
-func New(seed uint64, seen time.Time, dir string, log *slog.Logger) *Player {
+func New(seen time.Time, dir string, log *slog.Logger) *Player {
 	p := &Player{
-		script: newScript(seed, seen),
+		script: newScript(seen),
 		prices: Load().Prices,
 		dir:    dir,
 		past:   map[string]*past{},

@@ -14,9 +14,9 @@ import (
 	"sm/transcript"
 )
 
-// Seed decides what happens: the same each time. With this one an agent compacts soon after
+// seed decides what happens: the same each time. With this one an agent compacts soon after
 // the demo begins, and another hands over.
-const Seed = 9
+const seed = 9
 
 // What happens in a demo.
 type kind string
@@ -122,7 +122,7 @@ const pace = 8 * time.Second
 type script []*agent
 
 // newScript makes the script of a demo that is seen from a time on.
-func newScript(seed uint64, seen time.Time) (f script) {
+func newScript(seen time.Time) (f script) {
 	for i, temper := range Load().Agents {
 		s := &agent{temper: temper, index: i, rng: rand.New(rand.NewPCG(seed, uint64(i)))}
 		s.session = newUUID(s.rng)
