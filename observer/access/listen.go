@@ -131,7 +131,6 @@ func ListenTCP(
 			for _, l := range listeners {
 				err = errors.Join(err, l.Close())
 			}
-			listeners = nil
 		}
 	}()
 	var skipped error

@@ -5,7 +5,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"os/exec"
 	"syscall"
 	"time"
 
@@ -101,14 +100,13 @@ func (p *Process) statusline(
 // wrapped runs the user's own status line as the client would: by the shell,
 // with the same JSON. It is the user's setting, so it may be any shell text.
 func (p *Process) wrapped(ctx context.Context, command string, stdin []byte) string {
-	cmd := exec.CommandContext(ctx, "/bin/sh", "-c", command)
+	cmd := proc.Command(ctx, "/bin/sh", "-c", command)
 	cmd.Env = append(p.Vars(), InsideStatusline+"=1")
 	cmd.Stdin = bytes.NewReader(stdin)
 	cmd.Stderr = p.Stderr
 	out := &proc.Head{Left: maxStatusline}
 	cmd.Stdout = out
-	// What the shell started ends with it.
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	// What the shell started ends with it, and may clean up.
 	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGTERM) }
 	// Something in the background may keep the pipe open.
 	cmd.WaitDelay = (patience - Work) / 2
