@@ -10,7 +10,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"sm/observer/api"
-	"sm/observer/history/report"
 	"sm/observer/history/tune"
 	"sm/transcript"
 	"sm/transcript/transcripttest"
@@ -244,13 +243,7 @@ func TestForkAlone(t *testing.T) {
 		replay := api.Compactions{}
 		for _, x := range replayed(t, path) {
 			if x.Event == "compaction" {
-				report.Count(
-					&replay,
-					map[string]transcript.Trigger{
-						"auto":   transcript.Auto,
-						"manual": transcript.Manual,
-					}[x.Trigger],
-				)
+				*replay.By(x.Trigger)++
 			}
 		}
 		if d := cmp.Diff(

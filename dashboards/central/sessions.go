@@ -201,16 +201,7 @@ func (s *session) learn(name string, v float64, labels map[string]string) {
 	case "state":
 		s.State = label(labels, "state")
 	case "transcript_compactions":
-		switch labels["trigger"] {
-		case "auto":
-			s.Compactions.Auto = int(n)
-		case "manual":
-			s.Compactions.Manual = int(n)
-		case "idle":
-			s.Compactions.Idle = int(n)
-		default:
-			s.Compactions.Unknown = int(n)
-		}
+		*s.Compactions.By(labels["trigger"]) = int(n)
 	}
 }
 

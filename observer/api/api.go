@@ -210,6 +210,19 @@ type Compactions struct {
 	Unknown int `json:"unknown"`
 }
 
+// By is the count of a trigger, such as auto. All other words count as unknown.
+func (c *Compactions) By(trigger string) *int {
+	switch trigger {
+	case "auto":
+		return &c.Auto
+	case "manual":
+		return &c.Manual
+	case "idle":
+		return &c.Idle
+	}
+	return &c.Unknown
+}
+
 // Total is the number of compactions of all triggers.
 func (c Compactions) Total() int { return c.Auto + c.Manual + c.Idle + c.Unknown }
 

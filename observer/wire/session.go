@@ -213,13 +213,11 @@ func rangeOf(r alerts.Range) *api.Range {
 	return &api.Range{Low: r.Low, Likely: r.Likely, High: r.High}
 }
 
-func compactions(c transcript.TriggerCounts) api.Compactions {
-	return api.Compactions{
-		Auto:    c[transcript.Auto],
-		Manual:  c[transcript.Manual],
-		Idle:    c[transcript.Idle],
-		Unknown: c[transcript.Unknown],
+func compactions(counts transcript.TriggerCounts) (c api.Compactions) {
+	for trigger, n := range counts {
+		*c.By(transcript.Trigger(trigger).String()) = n
 	}
+	return c
 }
 
 // at is a time in JSON, nil for none.

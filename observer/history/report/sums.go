@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"sm/alerts"
-	"sm/observer/api"
 	"sm/observer/fleet"
 	"sm/observer/history"
 	"sm/transcript"
@@ -112,7 +111,7 @@ func (s *sums) compacted(ev *alerts.Event, size int64) {
 		s.perCycle = append(s.perCycle, int64(s.turns))
 	}
 	for _, row := range s.rows(ev.Agent, ev.Model, ev.At) {
-		Count(&row.Compactions, ev.Trigger)
+		*row.Compactions.By(ev.Trigger.String())++
 	}
 	switch {
 	case size <= 0:
@@ -123,20 +122,6 @@ func (s *sums) compacted(ev *alerts.Event, size int64) {
 	default:
 		s.pre = append(s.pre, size)
 		s.sizes[ev.Agent] = append(s.sizes[ev.Agent], size)
-	}
-}
-
-// Count counts a compaction by its trigger.
-func Count(c *api.Compactions, t alerts.Trigger) {
-	switch t {
-	case transcript.Auto:
-		c.Auto++
-	case transcript.Manual:
-		c.Manual++
-	case transcript.Idle:
-		c.Idle++
-	default:
-		c.Unknown++
 	}
 }
 

@@ -113,7 +113,7 @@ func (r *trial) add(t *history.Timeline) {
 			}
 		}
 		if ev.Kind == alerts.EventCompacted && t.First[i] {
-			report.Count(&r.counted.Compactions, ev.Trigger)
+			*r.counted.Compactions.By(ev.Trigger.String())++
 			r.counted.Unseen++
 		}
 		p.look(now)
