@@ -44,7 +44,7 @@ func (a *App) decideToolCall(ctx context.Context, p *hook.Payload) (answer hook.
 	defer cancel()
 	j, err := o.Check(within, guard.ToolCall{
 		Dirs:   []string{p.SM.Project, p.CWD},
-		Client: guardClient(p.SessionID, &p.SM),
+		Client: guard.ClientOf(p.SessionID, &p.SM),
 		Alive:  a.o.Alive,
 		Exempt: func(dir string) bool { return o.Exempt(dir, p) },
 		Usage: func(s *guard.State) (usage float64) {
@@ -74,7 +74,7 @@ func (a *App) decideToolCall(ctx context.Context, p *hook.Payload) (answer hook.
 // guardedLine takes a report into the state of its session and returns what the
 // status line shows, nothing for a session without a state.
 func (a *App) guardedLine(ctx context.Context, status *hook.Status, now time.Time) []byte {
-	client := guardClient(status.SessionID, &status.SM)
+	client := guard.ClientOf(status.SessionID, &status.SM)
 	path, s, ok := guard.Find(
 		[]string{status.SM.Project, status.ProjectDir, status.CurrentDir, status.CWD},
 		client,
@@ -122,10 +122,6 @@ func (a *App) guardedLine(ctx context.Context, status *hook.Status, now time.Tim
 		Line: a.settings.Load().Guard.Line(name, s),
 	}) // a text has no error
 	return line
-}
-
-func guardClient(session string, o *hook.Origin) guard.Client {
-	return guard.Client{SessionID: session, PID: o.PID, Start: o.Start}
 }
 
 // usageOf returns the used share of the window in a report, from its tokens if it has

@@ -9,6 +9,7 @@ import (
 	"strconv"
 
 	"sm/handoff/files"
+	"sm/transcript/claude/hook"
 )
 
 // Client identifies a client. Unknown fields are zero.
@@ -16,6 +17,11 @@ type Client struct {
 	SessionID string
 	PID       int
 	Start     string // start time of the process, see State.PIDStart
+}
+
+// ClientOf is the client of a session that a hook comes from.
+func ClientOf(session string, o *hook.Origin) Client {
+	return Client{SessionID: session, PID: o.PID, Start: o.Start}
 }
 
 // runs reports whether a state names the client's process. The file of another program may

@@ -46,7 +46,7 @@ const (
 func (by *Caller) Client() (c guard.Client, proven bool) {
 	session := by.Get("CLAUDE_CODE_SESSION_ID")
 	o := by.Origin(time.Now())
-	c = guard.Client{SessionID: session, PID: o.PID, Start: o.Start}
+	c = guard.ClientOf(session, &o)
 	self := os.Getpid()
 	if pid, ok := by.supervisorPID(); ok {
 		child, ok := proc.ChildOf(pid, self, "/proc")

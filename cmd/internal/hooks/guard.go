@@ -41,7 +41,6 @@ func findFull(
 	o *hook.Origin,
 	dirs ...string,
 ) (dir string, s *guard.State, full bool) {
-	client := guard.Client{SessionID: session, PID: o.PID, Start: o.Start}
-	path, s, ok := guard.Find(append([]string{o.Project}, dirs...), client)
+	path, s, ok := guard.Find(append([]string{o.Project}, dirs...), guard.ClientOf(session, o))
 	return filepath.Dir(path), s, ok && s.Overflowed
 }
