@@ -1,7 +1,6 @@
 package handoff
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -9,10 +8,6 @@ import (
 	"time"
 	"unicode/utf8"
 )
-
-// DefaultExpiry is how long a document waits for a session: this afternoon's session should not
-// continue this morning's work.
-const DefaultExpiry = 2 * time.Hour
 
 const (
 	// maxBody limits a document, in bytes; the configuration allows no larger ones.
@@ -38,15 +33,13 @@ type Documents struct {
 	step   func(string) // called before each change of the folder, for tests that end the process
 }
 
-// NewDocuments keeps documents in dir, an absolute path. The first Put creates the folder. An
-// expiry of 0 is DefaultExpiry. Damaged manifests are logged; log may be nil.
+// NewDocuments keeps documents in dir, an absolute path. The first Put creates the folder.
+// expiry is how long a document waits for a session: this afternoon's session should not
+// continue this morning's work. Damaged manifests are logged.
 func NewDocuments(dir string, expiry time.Duration, log *slog.Logger) *Documents {
-	if log == nil {
-		log = slog.New(slog.DiscardHandler)
-	}
 	return &Documents{
 		dir:    dir,
-		expiry: cmp.Or(expiry, DefaultExpiry),
+		expiry: expiry,
 		log:    log,
 		step:   func(string) {},
 	}

@@ -16,6 +16,14 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 )
 
+// expiry is that of the documents under test.
+const expiry = 2 * time.Hour
+
+// unlogged keeps documents in dir.
+func unlogged(dir string) *Documents {
+	return NewDocuments(dir, expiry, slog.New(slog.DiscardHandler))
+}
+
 // shelf is a folder of documents under test.
 type shelf struct {
 	*Documents
@@ -28,7 +36,7 @@ func newShelf(t *testing.T) *shelf {
 	return &shelf{
 		NewDocuments(
 			filepath.Join(t.TempDir(), "deep", "handoff"),
-			0,
+			expiry,
 			slog.New(slog.NewTextHandler(log, nil)),
 		),
 		t,
@@ -354,7 +362,7 @@ func TestPast(t *testing.T) {
 		})
 	}
 	m.Agents["0"].Status = StatusActive
-	m.prune(noon.Add(time.Hour), DefaultExpiry)
+	m.prune(noon.Add(time.Hour), expiry)
 	if m.Agents["0"] == nil || m.Agents["1"] != nil || m.Agents["11"] == nil ||
 		len(m.Agents) != keepAgents {
 		t.Errorf("%d stay", len(m.Agents))
@@ -369,7 +377,7 @@ func TestFolder(t *testing.T) {
 	link := filepath.Join(dir, "link")
 	noError(t, os.Symlink(dir, link))
 	for _, path := range []string{open, link, write(t, filepath.Join(dir, "file"), "x")} {
-		d := NewDocuments(path, 0, nil)
+		d := unlogged(path)
 		if _, err := d.Put(Document{Channel: "c", Agent: "a"}, noon); err == nil {
 			t.Errorf("put into %s", path)
 		}

@@ -20,9 +20,6 @@ import (
 	"sm/handoff/files"
 )
 
-// DefaultLimit is the default size limit of a document, in bytes.
-const DefaultLimit = 256 << 10
-
 // File is a file that may be handed over.
 type File struct {
 	Modified time.Time
@@ -36,7 +33,7 @@ type File struct {
 const fileTick = 10 * time.Millisecond
 
 // Examine reads a file that may be handed over: a regular file of this user
-// with one name, 1 byte to limit bytes of text (0 for DefaultLimit), written
+// with one name, 1 byte to limit bytes of text, written
 // since the session began (a zero time for any), with a name that can be shown
 // and typed. The error has a [FileReason].
 //
@@ -45,9 +42,6 @@ const fileTick = 10 * time.Millisecond
 // kernel's own file systems are refused, since the sizes that they report are
 // not those of their contents.
 func Examine(path string, since time.Time, limit int64) (fit File, err error) {
-	if limit <= 0 {
-		limit = DefaultLimit
-	}
 	defer func() {
 		if err != nil {
 			err = fmt.Errorf("hand over %s: %w", quoted(path), withReason(err))

@@ -15,6 +15,9 @@ import (
 	"sm/transcript/wording"
 )
 
+// fileLimit is the size limit of documents under test, in bytes.
+const fileLimit = 256 << 10
+
 // write writes a file and returns its path.
 func write(t *testing.T, path, text string) string {
 	t.Helper()
@@ -30,7 +33,7 @@ func TestExamineFit(t *testing.T) {
 		"\U0001F600.md",
 	} {
 		path := write(t, filepath.Join(dir, name), "\ufeff# Plan\nnext: tests\n")
-		got, err := Examine(path, time.Now().Add(-time.Minute), 0)
+		got, err := Examine(path, time.Now().Add(-time.Minute), fileLimit)
 		if err != nil {
 			t.Errorf("%q: %v", name, err)
 			continue
@@ -45,7 +48,7 @@ func TestExamineFit(t *testing.T) {
 	}
 	link := filepath.Join(dir, "folder")
 	noError(t, os.Symlink(dir, link))
-	if _, err := Examine(filepath.Join(link, "exact"), time.Time{}, 0); err != nil {
+	if _, err := Examine(filepath.Join(link, "exact"), time.Time{}, fileLimit); err != nil {
 		t.Errorf("below a link to a folder: %v", err)
 	}
 }
@@ -68,7 +71,7 @@ func TestExamineHostile(t *testing.T) {
 	write(t, in("empty"), "")
 	write(t, in("sparse"), "x")
 	must(os.Truncate(in("sparse"), 10<<30))
-	write(t, in("large"), strings.Repeat("x", DefaultLimit+1))
+	write(t, in("large"), strings.Repeat("x", fileLimit+1))
 	write(t, in("latin"), "gr\xfc\xdfe")
 	write(t, in("nul"), "a\x00b")
 	write(t, in("old"), "old")
@@ -120,7 +123,7 @@ func TestExamineHostile(t *testing.T) {
 func refused(t *testing.T, path string, since time.Time, want FileReason) {
 	t.Helper()
 	asked := time.Now()
-	got, err := Examine(path, since, 0)
+	got, err := Examine(path, since, fileLimit)
 	t.Logf("refused within %v", time.Since(asked))
 	if !errors.Is(err, want) {
 		t.Fatalf("got %v, %v; want %v", got, err, want)
@@ -147,7 +150,7 @@ func TestExamineKernelFiles(t *testing.T) {
 		if _, err := os.Lstat(path); err != nil {
 			continue
 		}
-		_, err := Examine(path, time.Time{}, 0)
+		_, err := Examine(path, time.Time{}, fileLimit)
 		if _, ok := errors.AsType[FileReason](err); !ok {
 			t.Errorf("%s: %v", path, err)
 		}
@@ -205,7 +208,7 @@ func TestExamineSwapped(t *testing.T) {
 	}()
 	seen := map[FileReason]int{}
 	for n := 0; n < 5000 || (seen[""] < 10 || len(seen) < 4) && n < 500_000; n++ {
-		got, err := Examine(path, time.Time{}, 0)
+		got, err := Examine(path, time.Time{}, fileLimit)
 		reads.Add(1)
 		if err == nil && string(got.Content) != "fine" {
 			t.Errorf("read %q", got.Content)

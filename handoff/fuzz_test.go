@@ -24,7 +24,7 @@ func FuzzManifest(f *testing.F) {
 		if err != nil {
 			return
 		}
-		m.expire(noon, DefaultExpiry)
+		m.expire(noon, expiry)
 		once, err := files.Text(m, m.unknown)
 		if err != nil {
 			t.Fatalf("%q: %v", data, err)

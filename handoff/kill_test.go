@@ -18,7 +18,7 @@ func putChild(args []string) error {
 	if err != nil {
 		return err
 	}
-	d := NewDocuments(args[0], 0, nil)
+	d := unlogged(args[0])
 	n := 0
 	d.step = func(string) {
 		if n++; n == last {

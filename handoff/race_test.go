@@ -56,7 +56,7 @@ func TestRaces(t *testing.T) {
 	}
 	won := map[string]int{}
 	for n := range races() {
-		_, err := NewDocuments(raceFolder(base, n), 0, nil).Put(Document{
+		_, err := unlogged(raceFolder(base, n)).Put(Document{
 			Channel:   fmt.Sprint("left-", n),
 			Agent:     "third",
 			SessionID: "third",
@@ -95,7 +95,7 @@ func raceChild(args []string) error {
 		if _, err := fmt.Sscan(in.Text(), &n); err != nil {
 			return err
 		}
-		d := NewDocuments(raceFolder(args[0], n), 0, nil)
+		d := unlogged(raceFolder(args[0], n))
 		own := fmt.Sprint("race-", n)
 		if _, err := d.Put(Document{
 			Channel:   own,
@@ -125,7 +125,7 @@ func raceChild(args []string) error {
 
 // holdChild takes the lock and keeps it.
 func holdChild(args []string) error {
-	return NewDocuments(args[0], 0, nil).with(func(*store) error {
+	return unlogged(args[0]).with(func(*store) error {
 		fmt.Println("held")
 		<-time.After(time.Hour) // without a timer the runtime reports a deadlock
 		return nil

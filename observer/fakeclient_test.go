@@ -77,7 +77,7 @@ func newFakeClients(t *testing.T) *fakeClients {
 	}
 	r.o.Handoff = HandoffOptions{
 		Rotations:     rotation.Defaults(),
-		Documents:     handoff.NewDocuments(filepath.Join(r.dir, "handoff"), 0, r.o.Logger),
+		Documents:     handoff.NewDocuments(filepath.Join(r.dir, "handoff"), 2*time.Hour, r.o.Logger),
 		DocumentBytes: 4096,
 		Characters:    9500,
 	}

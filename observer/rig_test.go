@@ -67,7 +67,11 @@ func newRig(t testing.TB) *rig {
 			Alerts:      alerts.Defaults(),
 			Queue:       outbox.Defaults(),
 			Handoff: HandoffOptions{
-				Documents: handoff.NewDocuments(filepath.Join(r.dir, "handoff"), 0, nil),
+				Documents: handoff.NewDocuments(
+					filepath.Join(r.dir, "handoff"),
+					2*time.Hour,
+					slog.New(slog.DiscardHandler),
+				),
 			},
 		},
 		Logger: slog.New(slog.NewTextHandler(r.log, nil)),
