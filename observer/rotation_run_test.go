@@ -27,11 +27,11 @@ func (r *rig) polls(run api.Run) *supervisor {
 	go func() {
 		defer close(s.ended)
 		for ctx.Err() == nil {
-			in, ok, err := client.NextInstruction(ctx, "w1", run)
-			if ok {
+			in, err := client.NextInstruction(ctx, "w1", run)
+			if in.Rotation != "" {
 				s.orders <- in
 			}
-			if ok || err != nil {
+			if in.Rotation != "" || err != nil {
 				return
 			}
 			run.Handled = ""

@@ -10,7 +10,7 @@ import (
 	"sm/cmd/internal/hooks"
 	"sm/cmd/internal/places"
 	"sm/cmd/sm/internal/config"
-	"sm/observer/api"
+	"sm/observer/socket"
 )
 
 // privateTemp returns a folder of mode 0700 whose path is short enough for a socket;
@@ -53,8 +53,8 @@ func TestRuntimeDir(t *testing.T) {
 		{"open to others", "mkdir -m 1777 r", "r", ""},
 		{
 			"too long",
-			"mkdir -m 700 " + strings.Repeat("x", api.MaxSocketPath),
-			strings.Repeat("x", api.MaxSocketPath),
+			"mkdir -m 700 " + strings.Repeat("x", socket.MaxPath),
+			strings.Repeat("x", socket.MaxPath),
 			"",
 		},
 		{"another user's", "mkdir -m 700 r; chown 65534 r", "r", ""},

@@ -251,7 +251,7 @@ func (r *agentRun) Next(
 	ctx context.Context,
 	s supervise.Status,
 ) (supervise.Instruction, error) {
-	in, _, err := r.observer.NextInstruction(ctx, r.registration.ID, api.Run{
+	in, err := r.observer.NextInstruction(ctx, r.registration.ID, api.Run{
 		Client:       s.Client.PID,
 		Start:        s.Client.Start,
 		RestartsLeft: s.RestartsLeft,

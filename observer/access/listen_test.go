@@ -16,7 +16,7 @@ import (
 	"testing"
 	"time"
 
-	"sm/observer/api"
+	"sm/observer/socket"
 )
 
 // shortPath returns a path for a socket in a directory that does not exist; those of
@@ -128,9 +128,9 @@ func TestListenUnixPath(t *testing.T) {
 	base := shortPath(t)
 	dir := filepath.Dir(base)
 	for _, tc := range []struct{ path, want string }{
-		{filepath.Join(dir, strings.Repeat("x", api.MaxSocketPath-len(dir)-1)), ""},
+		{filepath.Join(dir, strings.Repeat("x", socket.MaxPath-len(dir)-1)), ""},
 		{
-			filepath.Join(dir, strings.Repeat("x", api.MaxSocketPath-len(dir))),
+			filepath.Join(dir, strings.Repeat("x", socket.MaxPath-len(dir))),
 			"path has 104 bytes and the system takes 103; set socket",
 		},
 		{"@sm", "not an absolute path; set socket"},

@@ -8,9 +8,6 @@ import (
 	"sm/observer/socket"
 )
 
-// MaxSocketPath is the longest path of the observer's socket, in bytes.
-const MaxSocketPath = socket.MaxPath
-
 // ErrNoObserver means that no observer of this user answers on any of the sockets.
 var ErrNoObserver = socket.ErrNoObserver
 

@@ -108,15 +108,15 @@ type Instruction struct {
 }
 
 // NextInstruction waits for something to do for the run of an agent. After
-// RunWait without any it returns false. An agent that the observer does not
+// RunWait without any it returns none. An agent that the observer does not
 // know is a *StatusError with code 404.
 func (c *Client) NextInstruction(
 	ctx context.Context,
 	id string,
 	r Run,
-) (in Instruction, ok bool, err error) {
+) (Instruction, error) {
 	// As patient as the observer is slow to answer, on top of what it holds the answer back.
 	long := Client{http.Client{Transport: c.http.Transport, Timeout: RunWait + answerWithin}}
-	err = long.ask(ctx, "GET /runs/"+segment(id)+"/next?"+r.Query().Encode(), nil, &in)
-	return in, err == nil && in.Rotation != "", err
+	route := "GET /runs/" + segment(id) + "/next?" + r.Query().Encode()
+	return answerOf[Instruction](ctx, &long, route, nil)
 }
