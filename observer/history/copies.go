@@ -41,19 +41,27 @@ func (h *History) trace() {
 			}
 		}
 	}
+	for _, r := range h.records {
+		if !r.copied ||
+			r.kind != transcript.KindTurnStart && r.kind != transcript.KindTurnEnd {
+			continue
+		}
+		for range 64 { // a circle has no end
+			before, ok := origin[r.key]
+			if !ok || before == r.key {
+				break
+			}
+			r.key = before
+		}
+	}
+}
+
+// records yields all records, with their transcripts.
+func (h *History) records(yield func(*log, *record) bool) {
 	for _, p := range h.logs {
 		for i := range p.records {
-			r := &p.records[i]
-			if !r.copied ||
-				r.kind != transcript.KindTurnStart && r.kind != transcript.KindTurnEnd {
-				continue
-			}
-			for range 64 { // a circle has no end
-				before, ok := origin[r.key]
-				if !ok || before == r.key {
-					break
-				}
-				r.key = before
+			if !yield(p, &p.records[i]) {
+				return
 			}
 		}
 	}
@@ -64,33 +72,27 @@ func (h *History) share() {
 	h.trace()
 	h.shared = map[transcript.Key]*common{}
 	first := map[transcript.Key]*log{}
-	for _, p := range h.logs {
-		for i := range p.records {
-			r := &p.records[i]
-			if !r.bearsKey() {
-				continue
-			}
-			if first[r.key] == nil {
-				first[r.key] = p
-			} else if first[r.key] != p {
-				h.shared[r.key] = &common{}
-			}
+	for p, r := range h.records {
+		if !r.bearsKey() {
+			continue
+		}
+		if first[r.key] == nil {
+			first[r.key] = p
+		} else if first[r.key] != p {
+			h.shared[r.key] = &common{}
 		}
 	}
-	for _, p := range h.logs {
-		for i := range p.records {
-			r := &p.records[i]
-			c := h.common(r)
-			if c == nil {
-				continue
-			}
-			if c.last != p {
-				c.last = p
-				c.logs++
-			}
-			if c.at == 0 || r.at != 0 && r.at < c.at {
-				c.at = r.at
-			}
+	for p, r := range h.records {
+		c := h.common(r)
+		if c == nil {
+			continue
+		}
+		if c.last != p {
+			c.last = p
+			c.logs++
+		}
+		if c.at == 0 || r.at != 0 && r.at < c.at {
+			c.at = r.at
 		}
 	}
 }
