@@ -297,28 +297,15 @@ func (w *Walker) literal(s string) {
 // number steps over a number and returns its text.
 func (w *Walker) number() []byte {
 	start := w.i
-	if w.i < len(w.b) && w.b[w.i] == '-' {
-		w.i++
-	}
-	switch {
-	case w.i >= len(w.b):
-		w.fail()
-	case w.b[w.i] == '0':
-		w.i++
-	case digits(w) == 0:
+	w.accept('-')
+	if !w.accept('0') && digits(w) == 0 {
 		w.fail()
 	}
-	if w.i < len(w.b) && w.b[w.i] == '.' {
-		w.i++
-		if digits(w) == 0 {
-			w.fail()
-		}
+	if w.accept('.') && digits(w) == 0 {
+		w.fail()
 	}
-	if w.i < len(w.b) && (w.b[w.i] == 'e' || w.b[w.i] == 'E') {
-		w.i++
-		if w.i < len(w.b) && (w.b[w.i] == '+' || w.b[w.i] == '-') {
-			w.i++
-		}
+	if w.accept('e') || w.accept('E') {
+		_ = w.accept('+') || w.accept('-')
 		if digits(w) == 0 {
 			w.fail()
 		}
@@ -327,6 +314,15 @@ func (w *Walker) number() []byte {
 		return nil
 	}
 	return w.b[start:w.i]
+}
+
+// accept steps over c if that is the current byte.
+func (w *Walker) accept(c byte) bool {
+	ok := w.i < len(w.b) && w.b[w.i] == c
+	if ok {
+		w.i++
+	}
+	return ok
 }
 
 // digits steps over the digits from w.i on and counts them.
