@@ -86,8 +86,7 @@ const (
 // pay counts by how much a client's total has grown. A client that resumes a session goes
 // on from the session's total at its last exit, which may be old, or from 0. Counting begins
 // at its first report, or in its first 5 seconds at the first that is not 0, unless the
-// session began with it. A total that falls in one process has begun anew. No part of a
-// total counts that any client reported before, so that the sum is never more than was spent.
+// session began with it. A total that falls in one process has begun anew.
 func (f *Fleet) pay(a *agent, usd float64, p Process, at transcript.Instant) {
 	rec := f.recordOf(a.Session)
 	if rec == nil {
@@ -96,12 +95,6 @@ func (f *Fleet) pay(a *agent, usd float64, p Process, at transcript.Instant) {
 	before := rec.Totals.List
 	ofProcess := func(v Total) bool { return v.Process == p }
 	own := slices.IndexFunc(before, ofProcess)
-	base := 0.0
-	for _, v := range before {
-		if v.USD <= usd {
-			base = max(base, v.USD)
-		}
-	}
 	spent := 0.0
 	reading := a.Carried >= a.Begun && at <= a.Carried+lag && (a.Spoke < a.Carried ||
 		own < 0 || before[own].USD == 0 || usd < before[own].USD)
@@ -114,7 +107,7 @@ func (f *Fleet) pay(a *agent, usd float64, p Process, at transcript.Instant) {
 			spent = usd
 		}
 	case usd >= before[own].USD:
-		spent = usd - base
+		spent = usd - before[own].USD
 	case p.known() && (a.Report.Cost.Known || f.isNew(a, at)):
 		spent = usd
 	}
