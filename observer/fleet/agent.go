@@ -170,8 +170,7 @@ func (f *Fleet) runs(a *agent, p Process) {
 // or pane, or was only the last session of a client that has ended. An agent with
 // a name of its own is a different one.
 func (f *Fleet) same(a, other *agent) bool {
-	session := f.recordOf(other.ID) != nil
-	if !session && other.ID != hook.TmuxAgent(other.Tmux, other.Server, other.Pane) {
+	if f.recordOf(other.ID) == nil && !strings.HasPrefix(other.ID, "tmux-") {
 		return false
 	}
 	return a.PID == 0 || // no signal of its client so far
