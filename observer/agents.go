@@ -79,8 +79,8 @@ type typingState struct {
 	busy  bool          // a text is on its way
 	after time.Time     // not before, since the last try was refused
 	pause time.Duration // that this refusal cost
-	// calls counts those in a row after which no hook has come.
-	calls int
+	// called means that a call was typed, and no hook has come since.
+	called bool
 }
 
 // run is one sm run, as its polls report it.

@@ -257,7 +257,7 @@ func (c *core) hook(p *hook.Payload, now time.Time) (agent string, durable bool)
 		return "", durable
 	}
 	if x := c.agents[agent]; x != nil {
-		x.typing.calls = 0
+		x.typing.called = false
 	}
 	switch {
 	case p.Event == hook.PreCompact && !c.fleet.BetweenTurns(agent):

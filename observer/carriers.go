@@ -23,9 +23,6 @@ import (
 const (
 	// The pauses after a refusal, for example because of a draft or a dialog.
 	firstRefusal, longestRefusal = 2 * time.Second, 30 * time.Second
-	// maxCalls is after how many calls without a hook the hooks of a session count as not
-	// work, or not any more.
-	maxCalls = 3
 	// maxStops is how many answers to Stop hooks in a row make the client go on.
 	maxStops = 8
 	// maxCarried is how many messages the prompt of a restarted client carries: what it
@@ -165,7 +162,7 @@ func (c *core) delivered(as *outbox.Message, there bool, err error, now time.Tim
 		return
 	}
 	if as.Calling {
-		k.calls++ // until a hook comes
+		k.called = true // until a hook comes
 	}
 	if queued {
 		c.queue.Placed(as.ID)
@@ -209,10 +206,10 @@ func (c *core) waitsAt(agent string, place fleet.Place) bool {
 	return idle && at == place
 }
 
-// hooksWork reports whether the agent's session has sent a hook, and not many
-// tool calls have come without one since.
+// hooksWork reports whether the agent's session has sent a hook, and no call was typed
+// without one since.
 func (c *core) hooksWork(agent string) bool {
-	return c.fleet.HooksSeen(agent) && c.agents.look(agent).typing.calls < maxCalls
+	return c.fleet.HooksSeen(agent) && !c.agents.look(agent).typing.called
 }
 
 // waitsFor returns what a waiting message needs besides the right moment:

@@ -217,6 +217,21 @@ func TestCallIsAnsweredWithItsOwn(t *testing.T) {
 	}
 }
 
+// TestTypedInFullAfterACallInVain tests that after a call that no hook has answered, as after
+// sm uninstall, notices are typed in full.
+func TestTypedInFullAfterACallInVain(t *testing.T) {
+	t.Parallel()
+	r, s := newStage(t)
+	r.seat("SessionStart", `,"source":"startup"`)
+	r.sends("w1", "sequential", "Look at CI.")
+	s.untilTyped(r)
+	r.write(uuid(1), reply(stamp(time.Now()), "m2", 150_000, 5))
+	r.until("the notice is typed", func() bool {
+		lines, _ := s.typed()
+		return strings.HasPrefix(lines[len(lines)-1], "[sm context] Context at 75%")
+	})
+}
+
 // TestTextOfOthersWaitsForHooks tests that without a hook no text of others is typed, and the
 // sender gets the reason.
 func TestTextOfOthersWaitsForHooks(t *testing.T) {
