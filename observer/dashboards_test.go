@@ -32,7 +32,7 @@ func story(t *testing.T, meanwhile func(*rig)) *rig {
 		),
 	)
 	r.storm(last, 150_000, 102_000)
-	r.hookAt(last.Add(17*time.Second), "StatusLine", `,"context_window":{"context_window_size":200000,`+
+	r.hookAt(last.Add(17*time.Second), "StatusLine", `,"cost":{"total_cost_usd":2},"context_window":{"context_window_size":200000,`+
 		`"used_percentage":52,"current_usage":{"input_tokens":2,"cache_read_input_tokens":103998}}`)
 	return r
 }

@@ -144,6 +144,9 @@ func (f *Fleet) rename(from, to string) {
 
 func processOf(c Client) Process { return Process{c.PID, c.ProcStart} }
 
+// senderOf is the process of a signal.
+func senderOf(o *hook.Origin) Process { return Process{o.PID, o.Start} }
+
 func (p Process) known() bool { return p.PID > 0 && p.Start != "" }
 
 // atPrompt is the status of a client that waits for its user.
@@ -250,7 +253,7 @@ func (f *Fleet) ClientVersion(session string) string {
 func (f *Fleet) signal(session string, o hook.Origin) *agent {
 	a := f.resolve(session, o)
 	if a != nil {
-		before := f.orSession(f.running[Process{o.PID, o.Start}]).Session
+		before := f.orSession(f.running[senderOf(&o)]).Session
 		if rec := f.recordOf(before); rec != nil && before != session {
 			f.adopt(a, rec) // the client has left that session
 		}
@@ -277,7 +280,7 @@ func (f *Fleet) resolve(session string, o hook.Origin) *agent {
 	if id == "" || id == pane {
 		id = cmp.Or(f.registered(session, &o), id)
 	}
-	p := Process{o.PID, o.Start}
+	p := senderOf(&o)
 	if a := f.agents[f.running[p]]; a != nil && (id == pane || a.Host != "" && a.Host == id) {
 		return a
 	}
@@ -384,7 +387,7 @@ func (f *Fleet) nested(parent *agent, session string, o *hook.Origin) *agent {
 		return parent // the same session in two processes: the first one's
 	case rec != nil && rec.Agent != parent.ID && !f.otherProcess(f.orSession(rec.Agent), o):
 		session = rec.Agent
-	case rec != nil && !f.alive(Process{o.PID, o.Start}):
+	case rec != nil && !f.alive(senderOf(o)):
 		return parent // what comes late of a client that it had before
 	case parent.ID == session: // which another client resumes
 		f.release(parent)
@@ -394,7 +397,7 @@ func (f *Fleet) nested(parent *agent, session string, o *hook.Origin) *agent {
 	if o.Agent == "" {
 		return a // it resumes a session that parent has left
 	}
-	if a.PID == 0 || a.Process == (Process{o.PID, o.Start}) {
+	if a.PID == 0 || a.Process == senderOf(o) {
 		a.Host = parent.ID
 	}
 	f.meet(a, &hook.Origin{Parent: cmp.Or(a.Parent, parent.ID)})

@@ -30,7 +30,7 @@ func (f *Fleet) meet(a *agent, o *hook.Origin) {
 			a.Pane = o.Pane
 		}
 		if o.PID != 0 {
-			f.runs(a, Process{o.PID, o.Start})
+			f.runs(a, senderOf(o))
 		}
 	}
 	if a.Label == "" { // the agent's name, else the beginning of its id
@@ -223,7 +223,7 @@ func (f *Fleet) change(a *agent, p *hook.Payload, at transcript.Instant) {
 			return
 		}
 	case p.Event == hook.UserPromptSubmit && a.Session != p.SessionID && at > a.Since+lag &&
-		a.Process.known() && a.Process == Process{p.SM.PID, p.SM.Start}:
+		a.Process.known() && a.Process == senderOf(&p.SM):
 		a.Resumed = p.SessionID // its client is there, even if a signal of the change was missed
 	case p.Event == hook.SessionStart && (p.Source == "resume" || p.Source == "fork"):
 		// After a fork it names the old session: the next signal names the right one.

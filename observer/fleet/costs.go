@@ -31,7 +31,7 @@ func (f *Fleet) report(a *agent, s *hook.Status, at transcript.Instant) {
 		a.Report.CacheExpires = transcript.InstantOf(time.Unix(cache.ExpiresAt.Value, 0))
 	}
 	if total := s.Cost.TotalUSD; total.Known {
-		f.pay(a, total.Value, Process{s.SM.PID, s.SM.Start}, at)
+		f.pay(a, total.Value, senderOf(&s.SM), at)
 	}
 	for i, l := range [...]hook.RateLimit{s.RateLimits.FiveHour, s.RateLimits.SevenDay} {
 		if l.UsedPercentage.Known && l.ResetsAt.Known {
@@ -112,17 +112,7 @@ func (f *Fleet) pay(a *agent, usd float64, p Process, at transcript.Instant) {
 		spent = usd
 	}
 	if own < 0 || usd != before[own].USD {
-		s := f.sessions[a.Session]
-		for _, x := range slices.Concat(s.own, s.side) {
-			if x.Unreported.Since > at {
-				continue
-			}
-			if spent == 0 { // what was spent until now is only estimated
-				f.price(x, x.Unreported, &f.counters.Today.Kept)
-			}
-			x.Unreported = Unreported{}
-			f.changed.file(x.Cursor.Path)
-		}
+		f.close(f.sessions[a.Session], at, spent > 0)
 		totals := append(slices.DeleteFunc(slices.Clone(before), ofProcess), Total{usd, p, at, spent == 0})
 		rec.Totals.List = totals[max(0, len(totals)-maxTotals):]
 		f.changed.record(rec.SessionID)
@@ -131,6 +121,21 @@ func (f *Fleet) pay(a *agent, usd float64, p Process, at transcript.Instant) {
 	f.counters.Cost.Add(spent)
 	if spent > 0 { // else no more is known than what was spent before
 		f.counters.Today.Cost.Add(spent)
+	}
+}
+
+// close ends the wait for a report of what was spent in a session until at. Without a report
+// that counted it, it stays in today's estimate.
+func (f *Fleet) close(s *session, at transcript.Instant, counted bool) {
+	for _, x := range slices.Concat(s.own, s.side) {
+		if x.Unreported.Since > at {
+			continue
+		}
+		if !counted {
+			f.price(x, x.Unreported, &f.counters.Today.Kept)
+		}
+		x.Unreported = Unreported{}
+		f.changed.file(x.Cursor.Path)
 	}
 }
 

@@ -129,12 +129,14 @@ func TestCostExact(t *testing.T) {
 		spent := 0.0
 		at := 0.0
 		var pids, sessions [2]int // of the agents
+		var silent [2]bool
 		pid := 0
 		for i := range 100 {
 			at += 0.2 + r.Float64()*6
 			source := ""
 			a := i % 2
-			silent := false
+			owes := silent[a] // a report
+			silent[a] = false
 			switch n := r.IntN(9); {
 			case i < 2 || n == 0:
 				source = "startup"
@@ -150,10 +152,15 @@ func TestCostExact(t *testing.T) {
 				restarts(s)
 			default:
 				n := r.IntN(64)
-				totals[sessions[a]] += float64(n) / 64
 				spent += float64(n) / 64
-				unread[a] = append(unread[a], writes(sessions[a], reply(stampOf(at), "m"+strconv.Itoa(i), 102, n)))
-				silent = r.IntN(3) == 0
+				line := writes(sessions[a], reply(stampOf(at), "m"+strconv.Itoa(i), 102, n))
+				if !owes && r.IntN(4) == 0 { // by claude -p beside the agent's client
+					s.play(line, fires(at+0.05, sessions[a], hook.SessionEnd, from("", 1000+i)))
+					break
+				}
+				totals[sessions[a]] += float64(n) / 64
+				unread[a] = append(unread[a], line)
+				silent[a] = r.IntN(3) == 0
 			}
 			if source == "startup" || source == "clear" {
 				sessions[a] = len(totals)
@@ -173,7 +180,7 @@ func TestCostExact(t *testing.T) {
 				s.play(unread[a]...)
 				unread[a] = nil
 			}
-			if !silent {
+			if !silent[a] {
 				s.play(paid(at, sessions[a], totals[sessions[a]], o))
 				s.play(unread[a]...)
 				unread[a] = nil

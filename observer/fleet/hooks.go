@@ -57,6 +57,10 @@ func (f *Fleet) Hook(
 	if present && ends {
 		a.Ended = max(a.Ended, at)
 	}
+	s := f.sessions[p.SessionID]
+	if ends && s != nil && s.newestTotal().Process != senderOf(&p.SM) {
+		f.close(s, at, false) // no report of another client includes it
+	}
 	if p.SessionID != "" && (present || p.SessionID == a.Resumed) {
 		a.HookedIn = p.SessionID
 	}
