@@ -161,7 +161,7 @@ func (c *core) delivered(as *outbox.Message, there bool, err error, now time.Tim
 		log.Log(context.Background(), level, "a message is not delivered yet", "err", err)
 		return
 	}
-	if as.Calling {
+	if as.Calling && holds {
 		k.called = true // until a hook comes
 	}
 	if queued {

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"maps"
 	"slices"
-	"strings"
 	"time"
 
 	"sm/alerts"
@@ -173,7 +172,7 @@ func (f *Fleet) runs(a *agent, p Process) {
 // or pane, or was only the last session of a client that has ended. An agent with
 // a name of its own is a different one.
 func (f *Fleet) same(a, other *agent) bool {
-	if f.recordOf(other.ID) == nil && !strings.HasPrefix(other.ID, "tmux-") {
+	if f.recordOf(other.ID) == nil && !hook.IsTmuxAgent(other.ID) {
 		return false
 	}
 	return a.PID == 0 || // no signal of its client so far
@@ -262,7 +261,7 @@ func (f *Fleet) signal(session string, o hook.Origin) *agent {
 			own.Parent = cmp.Or(a.Parent, own.Parent)
 			own.Name = cmp.Or(a.Name, own.Name)
 		}
-		a.Named = a.ID == o.Agent && !strings.HasPrefix(a.ID, "tmux-")
+		a.Named = a.ID == o.Agent && !hook.IsTmuxAgent(a.ID)
 		f.changed.agent(a.ID)
 		f.meet(a, &own)
 	}

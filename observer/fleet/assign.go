@@ -49,7 +49,7 @@ func (f *Fleet) Named(id string) string {
 	case f.agents[id] != nil:
 	case rec != nil:
 		return rec.Agent
-	case strings.HasPrefix(id, "tmux-"):
+	case hook.IsTmuxAgent(id):
 		for _, a := range f.agents {
 			if hook.TmuxAgent(a.Tmux, a.Server, a.Pane) == id {
 				return a.ID

@@ -66,12 +66,14 @@ type Totals struct {
 }
 
 // Total is the newest total that a client reported, in US dollars, with its process and
-// the time of the first report that has it.
+// the time of the first report that has it. A client that ended without a report has 0.
 type Total struct {
 	USD float64
 	Process
-	At   transcript.Instant
-	Base bool // no part of it was counted
+	At transcript.Instant
+	// Base means that nothing of it was counted: counting begins there, and what is read
+	// later of the time before is estimated.
+	Base bool
 }
 
 const (
@@ -92,30 +94,30 @@ func (f *Fleet) pay(a *agent, usd float64, p Process, at transcript.Instant) {
 	if rec == nil {
 		return
 	}
-	before := rec.Totals.List
-	ofProcess := func(v Total) bool { return v.Process == p }
-	own := slices.IndexFunc(before, ofProcess)
+	own := -1.0
+	for _, v := range rec.Totals.List {
+		if v.Process == p {
+			own = v.USD
+		}
+	}
 	spent := 0.0
-	reading := a.Carried >= a.Begun && at <= a.Carried+lag && (a.Spoke < a.Carried ||
-		own < 0 || before[own].USD == 0 || usd < before[own].USD)
+	reading := a.Carried >= a.Begun && at <= a.Carried+lag &&
+		(a.Spoke < a.Carried || own <= 0 || usd < own)
 	switch {
 	case reading: // it may show 0 before it has read the session's total
 	case own < 0:
 		// The session began with its client, and all of it was observed or has just happened.
-		if len(before) == 0 && (a.Fresh == a.Session ||
+		if len(rec.Totals.List) == 0 && (a.Fresh == a.Session ||
 			f.transcript(a.Session) != nil && len(f.recordsOf(a.ID)) < 2 && f.isNew(a, at)) {
 			spent = usd
 		}
-	case usd >= before[own].USD:
-		spent = usd - before[own].USD
+	case usd >= own:
+		spent = usd - own
 	case p.known() && (a.Report.Cost.Known || f.isNew(a, at)):
 		spent = usd
 	}
-	if own < 0 || usd != before[own].USD {
-		f.close(f.sessions[a.Session], at, spent > 0)
-		totals := append(slices.DeleteFunc(slices.Clone(before), ofProcess), Total{usd, p, at, spent == 0})
-		rec.Totals.List = totals[max(0, len(totals)-maxTotals):]
-		f.changed.record(rec.SessionID)
+	if usd != own {
+		f.keepTotal(f.sessions[a.Session], Total{usd, p, at, spent == 0})
 	}
 	a.Report.Cost = tally.Cost{USD: usd, Known: true}
 	f.counters.Cost.Add(spent)
@@ -124,14 +126,20 @@ func (f *Fleet) pay(a *agent, usd float64, p Process, at transcript.Instant) {
 	}
 }
 
-// close ends the wait for a report of what was spent in a session until at. Without a report
-// that counted it, it stays in today's estimate.
-func (f *Fleet) close(s *session, at transcript.Instant, counted bool) {
+// keepTotal keeps a client's newest total. The wait for a report of what was spent until then
+// ends: if the total was not counted, that stays in today's estimate.
+func (f *Fleet) keepTotal(s *session, t Total) {
+	totals := slices.DeleteFunc(
+		slices.Clone(s.record.Totals.List),
+		func(v Total) bool { return v.Process == t.Process },
+	)
+	s.record.Totals.List = append(totals, t)[max(0, len(totals)+1-maxTotals):]
+	f.changed.record(s.key)
 	for _, x := range slices.Concat(s.own, s.side) {
-		if x.Unreported.Since > at {
+		if x.Unreported.Since > t.At {
 			continue
 		}
-		if !counted {
+		if t.Base {
 			f.price(x, x.Unreported, &f.counters.Today.Kept)
 		}
 		x.Unreported = Unreported{}

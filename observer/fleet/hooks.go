@@ -58,8 +58,9 @@ func (f *Fleet) Hook(
 		a.Ended = max(a.Ended, at)
 	}
 	s := f.sessions[p.SessionID]
-	if ends && s != nil && s.newestTotal().Process != senderOf(&p.SM) {
-		f.close(s, at, false) // no report of another client includes it
+	if ends && s.read() && s.record != nil && s.newestTotal().Process != senderOf(&p.SM) {
+		// No report of another client includes what it spent.
+		f.keepTotal(s, Total{Process: senderOf(&p.SM), At: at, Base: true})
 	}
 	if p.SessionID != "" && (present || p.SessionID == a.Resumed) {
 		a.HookedIn = p.SessionID
@@ -81,18 +82,21 @@ func (f *Fleet) Hook(
 	return n, a.ID
 }
 
-// compactsSubagent reports whether a hook may be about the compaction of a subagent: up to
-// 2.1.300 Claude Code does not name the subagent in these hooks. While one is at work, an
-// automatic compaction that begins is that of the larger context, and one that has ended
-// counts by its boundary alone.
+// compactsSubagent reports whether a hook may be about the compaction of a subagent at work:
+// up to 2.1.300 Claude Code does not name the subagent in these hooks. The agent's own
+// context is near its limit before a compaction, and unknown after it, as the client writes
+// the boundary before it calls the hooks.
 func (f *Fleet) compactsSubagent(p *hook.Payload, at transcript.Instant) bool {
 	x := f.transcript(p.SessionID)
 	if x == nil || p.Source != "compact" && p.Trigger != "auto" {
 		return false
 	}
-	n, largest := x.of.atWork(at.Time())
-	own, _ := x.Session.Context()
-	return n > 0 && (p.Event != hook.PreCompact || largest > own)
+	a := f.agentIn(x.of)
+	n, _ := x.of.atWork(at.Time())
+	own, known := x.Session.Context()
+	return n > 0 && known &&
+		(p.Event != hook.PreCompact ||
+			own < f.compactsAt(a, &x.Session, f.windowOf(a, &x.Session).Tokens)*3/4)
 }
 
 // stamp is when a signal was true: never later than now.

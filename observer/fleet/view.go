@@ -116,7 +116,7 @@ func (f *Fleet) viewSession(s *session, a *agent, now time.Time, v *View) {
 			priced = priced && known
 		}
 	}
-	if f.overdue(x, now) {
+	if f.overdue(x, now) || s.newestTotal().USD != v.Agent.Report.Cost.USD {
 		v.Agent.Report.Cost.Known = false
 	}
 	if priced && v.Tokens.Plus(v.SideTokens) != (transcript.Usage{}) && !v.Agent.Report.Cost.Known {

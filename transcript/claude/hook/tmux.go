@@ -49,3 +49,8 @@ func TmuxAgent(socket string, server int, pane string) string {
 	fmt.Fprintf(h, "%s,%d", socket, server) // never fails
 	return fmt.Sprintf("tmux-%s-%016x", pane[1:], h.Sum64())
 }
+
+// IsTmuxAgent reports whether an id has the form of TmuxAgent.
+func IsTmuxAgent(id string) bool {
+	return strings.HasPrefix(id, "tmux-") && strings.LastIndexByte(id, '-') == len(id)-17
+}
