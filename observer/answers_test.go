@@ -239,3 +239,18 @@ func TestSlowFailure(t *testing.T) {
 		t.Errorf("got %d %s", a.Code, a.Body)
 	}
 }
+
+// TestCompactedBesideSubagent tests that an agent gets its messages after its own compaction,
+// though the hook does not show that it is not a subagent's.
+func TestCompactedBesideSubagent(t *testing.T) {
+	t.Parallel()
+	r := newDesk(t)
+	r.write(uuid(1), prompt(ago(3*time.Minute), "p", "Go on."), reply(ago(2*time.Minute), "m1", 150_000, 5))
+	side := strings.TrimSuffix(r.transcript(uuid(1)), ".jsonl") + "/subagents/agent-7.jsonl"
+	appendLines(t, side, reply(ago(20*time.Second), "s1", 20_000, 5))
+	r.write(uuid(1), boundary(stamp(time.Now()), "b1", "auto", 150_000))
+	r.until("the boundary is read", func() bool { return r.session("em").Cycle == 2 })
+	if r.fire("em", uuid(1), "SessionStart", `,"source":"compact"`) == "" {
+		t.Error("no message")
+	}
+}

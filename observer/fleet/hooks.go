@@ -57,10 +57,11 @@ func (f *Fleet) Hook(
 	if present && ends {
 		a.Ended = max(a.Ended, at)
 	}
-	s := f.sessions[p.SessionID]
-	if ends && s.read() && s.record != nil && s.newestTotal().Process != senderOf(&p.SM) {
-		// No report of another client includes what it spent.
-		f.keepTotal(s, Total{Process: senderOf(&p.SM), At: at, Base: true})
+	if s := f.sessions[p.SessionID]; ends && s != nil {
+		t := Total{Process: senderOf(&p.SM), At: at, Base: true}
+		if last := s.newestTotal(); t.known() && last.known() && last.Process != t.Process {
+			f.keepTotal(s, t) // the reports of the other client do not include what it spent
+		}
 	}
 	if p.SessionID != "" && (present || p.SessionID == a.Resumed) {
 		a.HookedIn = p.SessionID

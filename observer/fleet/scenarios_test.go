@@ -561,6 +561,9 @@ func (s *scenario) answer(words []string) string {
 		return fmt.Sprintf("%s %q %s %d", v.Agent.Label, v.Agent.Name, v.Agent.Pane, v.Agent.PID)
 	case "cost":
 		return fmt.Sprint(s.f.Counters().Cost.USD)
+	case "today": // the reported and the estimated cost
+		usd, _ := s.f.EstimatedToday(at)
+		return fmt.Sprint(s.f.Counters().Today.Cost.USD, " ", *usd)
 	case "assumed":
 		var got []int64
 		for _, ev := range s.news.Events {
