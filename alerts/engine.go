@@ -339,12 +339,12 @@ func (e *Engine) where(is func(*AgentState) bool) (ids []string) {
 	return ids
 }
 
-// Open returns the keys of an agent's notices that apply to its present context and were not
+// OpenReports returns the keys of the notices to others about an agent that were not
 // withdrawn, and so may be queued. After a rewind they may be of earlier cycles.
-func (e *Engine) Open(id string) (keys []Key) {
+func (e *Engine) OpenReports(id string) (keys []Key) {
 	if a := e.agents[id]; a != nil {
-		for _, s := range a.Said {
-			if s.Open {
+		for _, k := range [...]Kind{KindCompacted, KindStorm} {
+			if s := a.Said[k]; s.Open {
 				keys = append(keys, s.Key)
 			}
 		}

@@ -74,13 +74,13 @@ func TestLevels(t *testing.T) {
 	}
 }
 
-// TestOpen tests that a notice that is still valid after a rewind may be queued, with the key
+// TestOpenReports tests that a report that is still valid after a rewind may be queued, with the key
 // of its cycle.
-func TestOpen(t *testing.T) {
+func TestOpenReports(t *testing.T) {
 	e := newEngine(t)
 	play(e, seen(""), reading(1, 110_000), boundary(10, 1), reading(20, 60_000), rewind(30, 50_000, 15))
 	want := []Key{{Agent: "a", Cycle: 2, Kind: KindCompacted}}
-	if diff := cmp.Diff(want, e.Open("a")); diff != "" || e.Open("nobody") != nil {
+	if diff := cmp.Diff(want, e.OpenReports("a")); diff != "" || e.OpenReports("nobody") != nil {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 }

@@ -275,8 +275,8 @@ func (c *core) hook(p *hook.Payload, now time.Time) (agent string, durable bool)
 		})
 	case p.Event == hook.SessionEnd && p.Reason != "clear" && p.Reason != "resume" &&
 		agent == p.SessionID:
-		// The client of this context is gone.
-		c.act([]alerts.Action{alerts.Withdraw{Keys: c.engine.Open(agent)}}, now)
+		// Reports say that it still runs. Notices to itself wait for the next client.
+		c.act([]alerts.Action{alerts.Withdraw{Keys: c.engine.OpenReports(agent)}}, now)
 	}
 	return agent, durable
 }

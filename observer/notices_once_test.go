@@ -184,8 +184,9 @@ func TestPostSession(t *testing.T) {
 	}
 }
 
-// TestNotices_End tests that waiting messages about the context of a session are withdrawn
-// when its client ends, and stay when the client clears it or resumes another.
+// TestNotices_End tests that a waiting report about a session is withdrawn when its client
+// ends, and stays when the client clears it or resumes another. A warning waits for the client
+// that resumes the session.
 func TestNotices_End(t *testing.T) {
 	t.Parallel()
 	r := newSeed(t)
@@ -201,5 +202,5 @@ func TestNotices_End(t *testing.T) {
 	}
 	r.sends(id, "sequential", "Hello")
 	r.fire("", id, "SessionEnd", `,"reason":"logout"`)
-	r.checkMail("at the end", id+"/2/compacted withdrawn to boss", id+"/2/warning withdrawn", "Hello waiting")
+	r.checkMail("at the end", id+"/2/compacted withdrawn to boss", id+"/2/warning waiting", "Hello waiting")
 }
