@@ -43,12 +43,7 @@ var collapsed = pattern(`^\[Pasted text #[^\[\]]*\]$`)
 
 // squeeze removes blanks: the client breaks lines at them.
 func squeeze(text string) string {
-	return strings.Map(func(r rune) rune {
-		if unicode.IsSpace(r) {
-			return -1
-		}
-		return r
-	}, text)
+	return strings.Join(strings.Fields(text), "")
 }
 
 // shows reports whether a screen shows the whole text and nothing else, or with tail the
