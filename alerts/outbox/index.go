@@ -5,7 +5,6 @@ import (
 	"hash/fnv"
 	"iter"
 	"slices"
-	"strings"
 	"time"
 
 	"sm/alerts"
@@ -56,7 +55,7 @@ func (q *Queue) end(m *Message, s State, at time.Time) {
 	m.State = s
 	m.Ended = stamp(at)
 	m.Calling = false
-	m.Text = strings.Clone(cut(m.Text, endedLength))
+	m.Text = fmt.Sprintf("%.*s", endedLength, m.Text)
 	m.Plain = "" // lets go of the rest
 }
 

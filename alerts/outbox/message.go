@@ -2,6 +2,7 @@ package outbox
 
 import (
 	"cmp"
+	"fmt"
 	"strings"
 	"time"
 	"unicode"
@@ -234,16 +235,5 @@ func title(name string) string {
 		}
 		return r
 	}, name)
-	return cut(strings.TrimSpace(name), nameLength)
-}
-
-// cut keeps the first n characters.
-func cut(s string, n int) string {
-	for i := range s {
-		if n == 0 {
-			return s[:i]
-		}
-		n--
-	}
-	return s
+	return fmt.Sprintf("%.*s", nameLength, strings.TrimSpace(name))
 }
