@@ -15,21 +15,20 @@ import (
 // client has no tool that reads a file; a command that does nothing else counts as
 // one. A script does not count: its actions have items of their own.
 func callsOf(r *record, folder string) []transcript.Call {
-	switch {
-	case r.kind == patched:
+	switch r.kind {
+	case patched:
 		var changes map[string]struct{}
 		if json.Unmarshal(r.input, &changes) != nil {
 			return nil
 		}
 		return edits(slices.Sorted(maps.Keys(changes)), folder)
-	case r.kind == ran:
+	case ran:
 		return worked(commandOf(r.input), folder)
-	case string(r.tool) == "apply_patch":
+	}
+	switch string(r.tool) {
+	case "apply_patch":
 		return worked(unquoted(r.input), folder)
-	case slices.Contains(
-		[]string{"shell", "shell_command", "exec_command", "container.exec", "local_shell"},
-		string(r.tool),
-	):
+	case "shell", "shell_command", "exec_command", "container.exec", "local_shell":
 		asked := r.input
 		if string(r.tool) != "local_shell" {
 			asked = []byte(unquoted(r.input))
@@ -42,11 +41,7 @@ func callsOf(r *record, folder string) []transcript.Call {
 		if json.Unmarshal(asked, &a) != nil {
 			return nil
 		}
-		for _, dir := range []string{a.Workdir, a.Folder} {
-			if dir != "" {
-				folder = absolute(dir, folder)
-			}
-		}
+		folder = absolute(a.Folder, absolute(a.Workdir, folder))
 		if a.Cmd == "" {
 			a.Cmd = commandOf(a.Command)
 		}
