@@ -5,9 +5,7 @@ import (
 	"crypto/rand"
 	"crypto/sha256"
 	"encoding/hex"
-	"errors"
 	"fmt"
-	"io/fs"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -16,6 +14,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"sm/handoff/files"
 )
 
 const (
@@ -74,10 +74,7 @@ func keyIn(path string) ([]byte, error) {
 	}
 	key := make([]byte, keyBytes)
 	_, _ = rand.Read(key) // never fails
-	if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return nil, err
-	}
-	return key, os.WriteFile(path, key, 0o600)
+	return key, files.Replace(path, key, 0o600)
 }
 
 // Issue returns a token that opens the page once, within [TokenLife].

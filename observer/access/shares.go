@@ -207,11 +207,8 @@ func (l *sharedListener) Accept() (net.Conn, error) {
 
 // keyOf returns the share of a connection.
 func keyOf(c *net.TCPConn) shareKey {
-	local, lok := c.LocalAddr().(*net.TCPAddr)
-	remote, rok := c.RemoteAddr().(*net.TCPAddr)
-	if !lok || !rok {
-		return shareKey{}
-	}
+	local, _ := c.LocalAddr().(*net.TCPAddr)
+	remote, _ := c.RemoteAddr().(*net.TCPAddr)
 	near := local.AddrPort().Addr().Unmap()
 	far := remote.AddrPort().Addr().Unmap()
 	if !far.IsLoopback() && far != near {
