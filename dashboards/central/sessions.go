@@ -59,7 +59,9 @@ func fleetOf(figures, targets []series, trends map[key][]model.SamplePair) Fleet
 		}
 		instances[k.host][k.instance] = true
 	}
+	all.NotWarned = len(found) > 0
 	for k, s := range found {
+		all.NotWarned = all.NotWarned && !s.Reachable
 		s.ID = k.host + "/" + k.session
 		if len(instances[k.host]) > 1 {
 			s.ID = k.host + "/" + k.instance + "/" + k.session
@@ -82,11 +84,6 @@ func fleetOf(figures, targets []series, trends map[key][]model.SamplePair) Fleet
 		all.Sessions.Sessions,
 		func(a, b api.Session) int { return strings.Compare(a.ID, b.ID) },
 	)
-	reached := slices.ContainsFunc(
-		all.Sessions.Sessions,
-		func(s api.Session) bool { return s.Reachable },
-	)
-	all.NotWarned = len(all.Sessions.Sessions) > 0 && !reached
 	all.Hosts = len(instances)
 	for _, up := range targets {
 		if k := keyOf(up.Labels); up.Sample.Value == 0 && !slices.Contains(all.Down, k.host) {
