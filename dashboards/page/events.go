@@ -1,16 +1,15 @@
 package page
 
 import (
-	"bytes"
 	"cmp"
 	"context"
-	"encoding/json"
 	"fmt"
 	"net/http"
 	"strconv"
 	"time"
 
 	"sm/observer/api"
+	"sm/transcript/claude/hook"
 )
 
 // writeWithin is how long a page may take for one event before it is given up.
@@ -166,16 +165,13 @@ func (s *stream) sendSnapshot(ctx context.Context, now *snapshot) error {
 
 // send writes one event. Its JSON has no line break.
 func (s *stream) send(name string, v any) error {
-	var body bytes.Buffer
-	e := json.NewEncoder(&body)
-	e.SetEscapeHTML(false) // it is not embedded in HTML
-	_ = e.Encode(v)        // figures and texts: it cannot fail
 	control := http.NewResponseController(s.w)
 	s.sent = time.Now()
 	within := cmp.Or(s.o.WriteWithin, writeWithin)
 	if err := control.SetWriteDeadline(s.sent.Add(within)); err != nil {
 		return err
 	}
-	_, _ = fmt.Fprintf(s.w, "event: %s\ndata: %s\n", name, &body) // Flush returns its error
+	// Flush returns its error.
+	_, _ = fmt.Fprintf(s.w, "event: %s\ndata: %s\n\n", name, hook.Marshal(v))
 	return control.Flush()
 }

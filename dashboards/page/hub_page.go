@@ -72,7 +72,6 @@ func (v *view) drawDetail(ctx context.Context, shot *snapshot, id string) (strin
 	d.View = v.Name
 	if v.remote != nil {
 		d.Server = v.remote.server.Name
-		return v.page.draw("detail", d), nil
 	}
 	for _, row := range shot.rows {
 		s := row.session

@@ -166,16 +166,13 @@ func functions(zone *time.Location) template.FuncMap {
 
 // pair is what one template gives to another: a name and one or two values.
 type pair struct {
-	Name          string
-	First, Second any
+	Name   string
+	First  any
+	Second []any
 }
 
 func newPair(name string, first any, second ...any) pair {
-	p := pair{Name: name, First: first}
-	if len(second) > 0 {
-		p.Second = second[0]
-	}
-	return p
+	return pair{name, first, second}
 }
 
 // head is what is above the rows.
