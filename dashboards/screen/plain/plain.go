@@ -19,15 +19,11 @@ const maxLine = 2000
 // advice is at the end.
 func Line(s string) string {
 	s = strings.Map(func(r rune) rune {
-		switch {
-		case unicode.IsSpace(r):
-			return ' '
-		case r == unicode.ReplacementChar || !unicode.IsPrint(r):
+		if r == unicode.ReplacementChar || !unicode.IsPrint(r) {
 			return '?'
 		}
 		return r
-	}, s)
-	s = strings.Join(strings.Fields(s), " ")
+	}, strings.Join(strings.Fields(s), " "))
 	if len(s) > maxLine {
 		half := maxLine/2 - 3
 		s = strings.ToValidUTF8(s[:half], "") + " … " + strings.ToValidUTF8(s[len(s)-half:], "")
