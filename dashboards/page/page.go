@@ -12,6 +12,7 @@ import (
 	"strings"
 	"time"
 
+	"sm/dashboards/screen"
 	"sm/dashboards/screen/plain"
 	"sm/dashboards/urgency"
 	"sm/observer/access"
@@ -109,11 +110,7 @@ func (p *renderer) whole(v *view, shot *snapshot, detail string) string {
 }
 
 func (p *renderer) draw(name string, data any) string {
-	var b strings.Builder
-	if err := p.templates.ExecuteTemplate(&b, name, data); err != nil {
-		panic(err) // a mistake in the template
-	}
-	return b.String()
+	return screen.Execute(p.templates, name, data)
 }
 
 // Key names the row of an agent in the page, whatever the agent is called.

@@ -1,6 +1,7 @@
 package screen
 
 import (
+	"io"
 	"strings"
 
 	"github.com/charmbracelet/x/ansi"
@@ -19,6 +20,22 @@ const (
 	Cyan    = "36"
 	Orange  = "38;5;208"
 )
+
+// Execute returns the text of a template. It panics for a mistake in the template, which
+// any data shows.
+func Execute(
+	t interface {
+		ExecuteTemplate(w io.Writer, name string, data any) error
+	},
+	name string,
+	data any,
+) string {
+	var text strings.Builder
+	if err := t.ExecuteTemplate(&text, name, data); err != nil {
+		panic(err)
+	}
+	return text.String()
+}
 
 // OneLine makes a text fit for one line of a terminal; see [plain.Line].
 func OneLine(s string) string { return plain.Line(s) }

@@ -144,7 +144,7 @@ func (l *list) cell(title string, s *api.Session, width int) string {
 		Selected: s.ID == l.selected,
 		Mixed:    l.mixed,
 	}
-	text := screen.FitStart(execute(l.cells, title, at), width)
+	text := screen.FitStart(screen.Execute(l.cells, title, at), width)
 	if urgency.Resting(s) && (title != "NAME" || !at.Selected) {
 		text = dim(ansi.Strip(text))
 	}
@@ -309,12 +309,12 @@ func trend(c place, height int) (lines []string) {
 
 // fitting returns the first text that fits into width cells, else the last.
 func fitting(width int, texts ...string) string {
-	for i, text := range texts {
-		if i == len(texts)-1 || screen.Cells(text) <= width {
+	for _, text := range texts {
+		if screen.Cells(text) <= width {
 			return text
 		}
 	}
-	return ""
+	return texts[len(texts)-1]
 }
 
 // stateText returns a state with what the agent waits for. Where there is no room

@@ -6,6 +6,7 @@ import (
 	"text/template"
 	"time"
 
+	"sm/dashboards/screen"
 	"sm/observer/api"
 )
 
@@ -63,7 +64,7 @@ func Fields(s api.Session, now time.Time) (fields [][2]string) {
 	for line := range strings.SplitSeq(fieldLines, "\n") {
 		name, text, _ := strings.Cut(line, ": ")
 		template.Must(all.New(name).Parse(text))
-		if value := execute(all, name, &s); value != "" || name == "agent" {
+		if value := screen.Execute(all, name, &s); value != "" || name == "agent" {
 			fields = append(fields, [2]string{name, value})
 		}
 	}
@@ -79,6 +80,6 @@ const compactionsText = `{{define "compactions"}}
 
 // Compactions formats counts as "3 auto, 1 manual"; "–" for none.
 func Compactions(s *api.Session) string {
-	text := execute(templates(compactionsText, time.Time{}), "compactions", s)
+	text := screen.Execute(templates(compactionsText, time.Time{}), "compactions", s)
 	return cmp.Or(strings.TrimPrefix(text, ", "), "–")
 }

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"time"
 
+	"sm/dashboards/screen"
 	"sm/handoff"
 	"sm/observer/api"
 )
@@ -55,6 +56,6 @@ func (h *handed) lines(now time.Time, width int) []string {
 		*handed
 		Width int
 	}{h, width - 12}
-	text := execute(templates(handedText, now), "handed", data)
+	text := screen.Execute(templates(handedText, now), "handed", data)
 	return strings.Split(strings.TrimSuffix(text, "\n"), "\n")
 }

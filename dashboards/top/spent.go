@@ -4,6 +4,7 @@ import (
 	"strings"
 	"time"
 
+	"sm/dashboards/screen"
 	"sm/observer/api"
 )
 
@@ -36,7 +37,7 @@ func spentLine(all *api.Sessions, now time.Time, width int) string {
 			limit{6, "Codex 7 d", r.Codex.SevenDay},
 		)
 	}
-	text := execute(templates(spentText, now), "spent", map[string]any{
+	text := screen.Execute(templates(spentText, now), "spent", map[string]any{
 		"Limits": limits,
 		"Today":  all.Today,
 		"Tokens": int64(min(all.Today.Tokens, 1<<62)),

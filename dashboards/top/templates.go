@@ -82,12 +82,3 @@ func templates(text string, now time.Time) *template.Template {
 	}
 	return template.Must(template.New("").Funcs(functions).Parse(text))
 }
-
-// execute returns the text of a template.
-func execute(t *template.Template, name string, data any) string {
-	var text strings.Builder
-	if err := t.ExecuteTemplate(&text, name, data); err != nil {
-		panic(err) // a mistake in the template, which any session shows
-	}
-	return text.String()
-}

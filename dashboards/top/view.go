@@ -211,7 +211,7 @@ func (t *model) text(name, shown string) string {
 	if t.Central != "" && t.Width >= 100 {
 		sum.Server = " " + screen.FitEnd(t.Central, t.Width/3)
 	}
-	return execute(templates(listText, t.now), name, sum)
+	return screen.Execute(templates(listText, t.now), name, sum)
 }
 
 // fitParts joins the parts of a line, each a line of text that begins with its

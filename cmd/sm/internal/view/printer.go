@@ -44,17 +44,10 @@ func (to *Printer) Print(name string, data any) error {
 // text executes the template of that name.
 func (to *Printer) text(name string, data any) string {
 	t := template.New("")
-	render := func(name string, data any) string {
-		var b strings.Builder
-		if err := t.ExecuteTemplate(&b, name, data); err != nil {
-			panic(err) // a mistake in the template
-		}
-		return b.String()
-	}
 	funcs := to.funcs()
-	funcs["render"] = render
+	funcs["render"] = func(name string, data any) string { return screen.Execute(t, name, data) }
 	template.Must(t.Funcs(funcs).Parse(lists + past))
-	return render(name, data)
+	return screen.Execute(t, name, data)
 }
 
 // funcs are the functions of the templates. A table makes its cells fit for a terminal;
