@@ -8,10 +8,6 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// parentKilled is what the kernel sends to the guardian when the process that has started it is
-// killed.
-const parentKilled = syscall.SIGUSR2
-
 // Guard starts this program again, with argv as its command line, as the guardian: it calls
 // [Run]. Guard passes signals on, and returns the guardian's exit code. When the guardian is
 // killed, Guard ends what its client has left behind. ok is false where there is no guardian.

@@ -4,8 +4,6 @@ package supervise
 
 import "syscall"
 
-const parentKilled = syscall.SIGUSR2
-
 // Guard starts no guardian: it could not adopt processes here.
 func Guard([]string) (code int, ok bool) { return 0, false }
 

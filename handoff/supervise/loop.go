@@ -14,6 +14,10 @@ import (
 // leaves after the last look counts as left behind when the client ends by itself.
 const lookEvery = 10 * time.Second
 
+// parentKilled is what the kernel sends to the guardian when the process that has started it is
+// killed.
+const parentKilled = syscall.SIGUSR2
+
 // supervisor is the one goroutine that owns the client, and every other child.
 type supervisor struct {
 	o        Options
