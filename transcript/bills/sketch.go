@@ -60,9 +60,6 @@ func Sketch(text []byte) transcript.Key {
 // Alike reports whether two sketches are of similar texts: three of four numbers
 // that either has are the same.
 func Alike(a, b transcript.Key) bool {
-	if a == 0 || b == 0 {
-		return false
-	}
 	same := 0
 	used := 0
 	for ; a|b != 0; a, b = a>>4, b>>4 {
@@ -74,5 +71,5 @@ func Alike(a, b transcript.Key) bool {
 			same++
 		}
 	}
-	return same*4 >= used*3
+	return used > 0 && same*4 >= used*3
 }
