@@ -87,8 +87,9 @@ func isOwnProgram(program, self string) bool {
 // sm-hook, too: ours is beside an sm, does not exist any more, or was built from sm's
 // sources, as the path of its package shows that the toolchain writes into it.
 func isOwnName(program string) bool {
-	if path.Base(program) != SmallName || !filepath.IsAbs(program) {
-		return path.Base(program) == "sm" || path.Base(program) == SmallName
+	name := path.Base(program)
+	if name != SmallName || !filepath.IsAbs(program) {
+		return name == "sm" || name == SmallName
 	}
 	info, missing := os.Stat(program)
 	if _, err := os.Stat(filepath.Join(filepath.Dir(program), "sm")); err == nil ||
