@@ -48,7 +48,7 @@ func (h *History) trace() {
 		}
 		for range 64 { // a circle has no end
 			before, ok := origin[r.key]
-			if !ok || before == r.key {
+			if !ok {
 				break
 			}
 			r.key = before

@@ -53,7 +53,7 @@ func (s *sums) take(t *history.Timeline) {
 	// A turn is answered by the model of the next reading, else of the last.
 	models := make([]string, len(t.Events))
 	model := t.Change.Session.Model
-	for i := len(t.Events) - 1; i >= 0; i-- {
+	for i := range slices.Backward(t.Events) {
 		if ev := &t.Events[i]; ev.Kind == alerts.EventReading && ev.Model != "" {
 			model = ev.Model
 		}
