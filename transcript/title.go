@@ -3,8 +3,6 @@ package transcript
 import (
 	"bytes"
 	"strings"
-	"unicode"
-	"unicode/utf8"
 
 	"sm/transcript/wording"
 )
@@ -106,15 +104,7 @@ func (t Title) Or(u Title) Title {
 // One that is too long ends with its last whole word, unless that takes more than half of it,
 // and an ellipsis.
 func titleText(s string, most int) string {
-	s = strings.Map(func(r rune) rune {
-		switch {
-		case unicode.IsSpace(r):
-			return ' '
-		case !wording.Printable(r) || r == utf8.RuneError:
-			return -1
-		}
-		return r
-	}, s)
+	s = strings.ReplaceAll(wording.OneLine(s, wording.Printable), "\ufffd", "")
 	s = strings.Join(strings.Fields(s), " ")
 	all := []rune(s)
 	if len(all) <= most {

@@ -11,6 +11,7 @@ import (
 	"sm/dashboards/screen"
 	"sm/dashboards/urgency"
 	"sm/observer/api"
+	"sm/transcript/wording"
 )
 
 // view is one of the screens.
@@ -178,16 +179,7 @@ func edited(line, key, text string, limit int) string {
 	case "ctrl+u":
 		return ""
 	}
-	text = strings.Map(func(r rune) rune {
-		switch {
-		case unicode.IsSpace(r):
-			return ' '
-		case !unicode.IsPrint(r):
-			return -1
-		}
-		return r
-	}, text)
-	r := []rune(line + text)
+	r := []rune(line + wording.OneLine(text, unicode.IsPrint))
 	return string(r[:min(len(r), limit)])
 }
 

@@ -22,7 +22,8 @@ import (
 	"strings"
 	"time"
 	"unicode"
-	"unicode/utf8"
+
+	"sm/transcript/wording"
 )
 
 // Guard has the settings. The tags are those of the configuration.
@@ -116,15 +117,7 @@ func word(text string) string { return shown(text, maxLine) }
 
 // shown returns the printable characters of a text in one line, at most most of them.
 func shown(text string, most int) string {
-	text = strings.Map(func(r rune) rune {
-		switch {
-		case unicode.IsSpace(r):
-			return ' '
-		case !unicode.IsPrint(r) || r == utf8.RuneError:
-			return -1
-		}
-		return r
-	}, text)
+	text = strings.ReplaceAll(wording.OneLine(text, unicode.IsPrint), "\ufffd", "")
 	if r := []rune(text); len(r) > most {
 		return string(r[:most-1]) + "…"
 	}

@@ -76,17 +76,9 @@ func isCommand(text string) bool { return text == "/clear" || text == "/new" }
 
 // clean keeps printable characters only, and U+FFFD for a byte that is not UTF-8.
 func clean(text string) string {
-	return strings.Map(func(r rune) rune {
-		switch {
-		case unicode.IsSpace(r):
-			return ' '
-		case r == '─': // it could look like the edge of the client's box
-			return '-'
-		case wording.Printable(r):
-			return r
-		}
-		return -1
-	}, strings.ReplaceAll(text, "\r\n", "\n"))
+	// A line could look like the edge of the client's box.
+	text = strings.NewReplacer("\r\n", "\n", "─", "-").Replace(text)
+	return wording.OneLine(text, wording.Printable)
 }
 
 // mentions replaces each @ that begins a word.

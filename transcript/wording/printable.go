@@ -13,6 +13,20 @@ func Printable(r rune) bool {
 		!unicode.In(r, unicode.Variation_Selector, unicode.Other_Default_Ignorable_Code_Point)
 }
 
+// OneLine makes a text one line: each blank becomes a space, and other characters that do not
+// show are left out. A byte that is not UTF-8 is U+FFFD.
+func OneLine(text string, shows func(rune) bool) string {
+	return strings.Map(func(r rune) rune {
+		switch {
+		case unicode.IsSpace(r):
+			return ' '
+		case shows(r):
+			return r
+		}
+		return -1
+	}, text)
+}
+
 // Reduce replaces all but letters, digits and the other characters by underscores.
 func Reduce(text, others string) string {
 	return strings.Map(func(r rune) rune {
