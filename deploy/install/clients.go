@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"strconv"
 	"strings"
 	"time"
 
@@ -97,12 +96,9 @@ func (c Installed) String() string {
 // TooOld reports whether the hooks of a version do not work. An invalid version is
 // older than any.
 func (c Client) TooOld(version string) bool {
-	var oldest []int
-	for part := range strings.SplitSeq(c.Oldest, ".") {
-		n, _ := strconv.Atoi(part) // it is valid
-		oldest = append(oldest, n)
-	}
-	return !hook.AtLeast(version, oldest...)
+	var major, minor, patch int
+	_, _ = fmt.Sscanf(c.Oldest, "%d.%d.%d", &major, &minor, &patch) // it is valid
+	return !hook.AtLeast(version, major, minor, patch)
 }
 
 // InPath runs the client in this PATH for its version. found is zero if there is none, or

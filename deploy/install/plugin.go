@@ -29,9 +29,12 @@ const pluginUnfinished = "unfinished"
 // Our hooks in the packaging of the client are a folder that is a marketplace, and the copy
 // of its plugin that the client has installed. The settings list both.
 
-// pluginInstalled reports whether the client has the plugin, switched on or off.
-func (e *Editor) pluginInstalled() bool {
-	return e.Doc.At("enabledPlugins", deploy.PluginID) != nil
+// uninstallStep has the client uninstall the plugin, if it is there, switched on or off.
+func (in *installation) uninstallStep(ctx context.Context, e *Editor) []step {
+	if e.Doc.At("enabledPlugins", deploy.PluginID) == nil {
+		return nil
+	}
+	return []step{in.run(ctx, "uninstall", deploy.PluginID, "--scope", "user")}
 }
 
 // marketplace reports whether the client has a marketplace by our name, and its path.
@@ -151,9 +154,7 @@ func (in *installation) installPlugin(
 	if !other {
 		steps = append(steps, add)
 	}
-	if e.pluginInstalled() {
-		steps = append(steps, in.run(ctx, "uninstall", deploy.PluginID, "--scope", "user"))
-	}
+	steps = append(steps, in.uninstallStep(ctx, e)...)
 	if other {
 		steps = append(steps, in.run(ctx, "marketplace", "remove", deploy.Marketplace), add)
 	}
@@ -167,9 +168,7 @@ func (in *installation) installPlugin(
 
 // uninstallPlugin returns the steps to remove the plugin, none without one.
 func (in *installation) uninstallPlugin(ctx context.Context, e *Editor) (steps []step) {
-	if e.pluginInstalled() {
-		steps = append(steps, in.run(ctx, "uninstall", deploy.PluginID, "--scope", "user"))
-	}
+	steps = in.uninstallStep(ctx, e)
 	if place, _ := e.marketplace(); place == in.plugin {
 		steps = append(steps, in.run(ctx, "marketplace", "remove", deploy.Marketplace))
 	}
