@@ -436,8 +436,10 @@ type Reported struct {
 	Window int64
 	// AutoCompact has the client's settings for automatic compaction.
 	AutoCompact hook.AutoCompact
-	// Opening is valid until the session's next reading.
-	Opening Opening `json:",omitzero"`
+	// CacheWriteUSD is what the client expects that writing a resumed or forked session's
+	// context into the cache costs with the first request, in US dollars; 0 for unknown. It is
+	// valid until the session's next reading.
+	CacheWriteUSD float64 `json:",omitzero"`
 	// Limits are those of its account: five hours, seven days.
 	Limits [2]Limit
 	// CWD is the folder in which the client was started, "" before the first hook.
@@ -496,15 +498,6 @@ type Report struct {
 	// newest expires; "" and 0 while unknown.
 	CacheTTL     string             `json:",omitempty"`
 	CacheExpires transcript.Instant `json:",omitempty"`
-}
-
-// Opening is what the newest SessionStart reported of a resumed or forked session.
-type Opening struct {
-	// Tokens is the size of the context, CacheWriteUSD what the client expects that
-	// writing it into the cache costs with the first request, in US dollars; 0 for
-	// unknown.
-	Tokens        int64
-	CacheWriteUSD float64
 }
 
 // Limit is one window of an account's rate limits.

@@ -218,8 +218,10 @@ func (f *Fleet) change(a *agent, p *hook.Payload, at transcript.Instant) {
 	cause := alerts.CauseSession
 	switch {
 	case p.Event == hook.SessionEnd || p.Event == hook.Stop || p.Event == hook.Interrupt:
-		if a.Session != "" &&
-			at >= a.Since { // they may come a moment after the next session has begun
+		// They may come a moment after the next session has begun, or from the older of two
+		// clients.
+		other := f.currentAgent(f.sessions[p.SessionID])
+		if a.Session != "" && at >= a.Since || other != nil && f.inClient(other) {
 			return
 		}
 	case p.Event == hook.UserPromptSubmit && a.Session != p.SessionID && at > a.Since+lag &&

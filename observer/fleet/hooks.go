@@ -46,7 +46,7 @@ func (f *Fleet) Hook(
 	case hook.SessionStart:
 		if at >= a.Begun {
 			a.Begun = at
-			a.Opening = Opening{p.ContextTokens, p.CacheWriteUSD}
+			a.CacheWriteUSD = p.CacheWriteUSD
 		}
 		if a.CWD == "" || p.Source == "startup" ||
 			p.Source == "resume" { // at others it may have moved
@@ -75,9 +75,10 @@ func (f *Fleet) Hook(
 	}
 	f.setAutoCompact(a, &p.SM)
 	f.hookEvent(a, p, at)
-	// A transcript that is still to be read names the window; where there is
-	// none, that of most models is assumed.
-	if p.ContextTokens > 0 && (f.transcript(a.Session) != nil || p.TranscriptPath == "") {
+	// A transcript that is still to be read names the window; where there is none, that of
+	// most models is assumed. SessionStart reports another figure, without the system prompt.
+	if p.Event == hook.PostModelRequest && p.ContextTokens > 0 &&
+		(f.transcript(a.Session) != nil || p.TranscriptPath == "") {
 		f.sample(a, Sample{At: at, Tokens: p.ContextTokens, Model: p.Model})
 	}
 	return n, a.ID

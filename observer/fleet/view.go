@@ -149,11 +149,8 @@ func (f *Fleet) viewReports(a *agent, read bool, now time.Time, v *View) {
 	if read && x.Back && known || ahead {
 		v.report(x.At, x.Tokens, transcript.FromStatusline)
 	}
-	if o := &a.Opening; v.Reading.At < a.Begun {
-		v.CacheWriteUSD = o.CacheWriteUSD
-		if _, known := v.Context(); o.Tokens > 0 && !known {
-			v.report(a.Begun, o.Tokens, transcript.FromStatusline)
-		}
+	if v.Reading.At < a.Begun {
+		v.CacheWriteUSD = a.CacheWriteUSD
 	}
 	at := (*claude.AutoCompact)(&a.AutoCompact).IdleCompaction(
 		v.Reading.Tokens,
@@ -298,7 +295,7 @@ type View struct {
 	// [transcript.MaxTitle] characters. It is text of a transcript.
 	Title string
 	// IdleCompaction is when the client compacts if it stays idle until then, zero for
-	// never. CacheWriteUSD is that of [Opening], 0 after the first reply.
+	// never. CacheWriteUSD is that of [Agent], 0 after the first reply.
 	IdleCompaction time.Time
 	CacheWriteUSD  float64
 	Program        string // the client that wrote the session, see [clients.Table.Of]

@@ -82,8 +82,8 @@ type Payload struct {
 	NotificationType string          `json:"notification_type,omitempty"`
 	Message          string          `json:"message,omitempty" cut:"1024"` // of a Notification
 	Error            string          `json:"error,omitempty" cut:"1024"`
-	// ContextTokens is the size of the context, 0 while unknown: of a PostModelRequest,
-	// and of a SessionStart with the source resume or fork.
+	// ContextTokens is the size of the context, 0 while unknown, of a PostModelRequest. A
+	// SessionStart with the source resume or fork has the conversation's alone.
 	ContextTokens int64 `json:"context_tokens,omitempty"`
 	// CacheWriteUSD is what the client expects the first request of such a
 	// SessionStart to cost for writing the context into the cache, in US dollars.
