@@ -1,7 +1,6 @@
 package fleet
 
 import (
-	"cmp"
 	"slices"
 	"time"
 
@@ -55,21 +54,7 @@ func (f *Fleet) message(x *file, m *transcript.Message, counts bool) {
 		f.counters.Spend(m, f.client(&x.Session).Client)
 	}
 	if counts || m.At != 0 { // the history of today is part of the day, whatever counts
-		u := f.counters.SpentToday(m)
-		at := cmp.Or(m.At, f.newest)
-		switch t := x.of.newestTotal(); {
-		case at < t.At: // the client had spent it before it reported this total
-			if t.Base {
-				f.price(x, Unreported{at, u}, &f.counters.Today.Kept)
-			}
-			return
-		case x.Unreported.Since < f.counters.Today.Begins:
-			x.Unreported = Unreported{Since: at}
-		case at < f.counters.Today.Begins:
-			return
-		}
-
-		x.Unreported.Tokens = x.Unreported.Tokens.Plus(u)
+		f.spend(x, m)
 	}
 }
 

@@ -126,6 +126,24 @@ func (f *Fleet) pay(a *agent, usd float64, p Process, at transcript.Instant) {
 	}
 }
 
+// spend adds what a message cost more than before to what no client has reported yet.
+func (f *Fleet) spend(x *file, m *transcript.Message) {
+	u := f.counters.SpentToday(m)
+	at := cmp.Or(m.At, f.newest)
+	switch t := x.of.newestTotal(); {
+	case at < t.At: // the client had spent it before it reported this total
+		if t.Base {
+			f.price(x, Unreported{at, u}, &f.counters.Today.Kept)
+		}
+		return
+	case x.Unreported.Since < f.counters.Today.Begins:
+		x.Unreported = Unreported{Since: at}
+	case at < f.counters.Today.Begins:
+		return
+	}
+	x.Unreported.Tokens = x.Unreported.Tokens.Plus(u)
+}
+
 // keepTotal keeps a client's newest total. The wait for a report of what was spent until then
 // ends: if the total was not counted, that stays in today's estimate.
 func (f *Fleet) keepTotal(s *session, t Total) {
