@@ -222,7 +222,7 @@ func (c *core) documentsFor(agent string, p *hook.Payload) *documentRequest {
 	case p.Event != hook.SessionStart:
 		return nil
 	}
-	if c.rotations.Holds(agent) {
+	if c.rotations.Open(agent).State != rotation.Scheduled { // that is being carried out
 		return nil
 	}
 	return &documentRequest{

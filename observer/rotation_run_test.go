@@ -142,9 +142,12 @@ func TestRotation_TheSameOrderOnce(t *testing.T) {
 			run := r.polls(api.Run{CanRestart: true, RestartsLeft: 10})
 			doc := c.doc("doc.md", "Next: CI.")
 			id := a.hands(doc)
+			m := r.sends("w1", "urgent", "Now.")
+			if text := a.hook("PostToolUse", ""); text != "" {
+				t.Errorf("got %q before the end of the turn", text)
+			}
 			a.ends()
 			first := run.order()
-			m := r.sends("w1", "urgent", "Now.")
 			end(r)
 			r.start()
 			if second := r.polls(api.Run{

@@ -48,7 +48,7 @@ func (m *Machine) Open(agent string) Rotation { return valueOf(m.open[agent]) }
 // Holds reports whether messages to an agent are to be kept back, because its context is
 // about to be cleared.
 func (m *Machine) Holds(agent string) bool {
-	return m.Open(agent).State != Scheduled
+	return m.Open(agent).ID != ""
 }
 
 // Opens lists the agents with such a rotation, in order.

@@ -183,8 +183,8 @@ func (f *Fleet) ended(r *row) bool {
 }
 
 // MarkEnded finds clients that have ended without a hook, as after a kill, and reports
-// whether there are any. It checks only those with recent activity that are not in
-// the registry, whose entries are known to run.
+// whether there are any. It checks only those that are not in the registry, whose entries are
+// known to run.
 func (f *Fleet) MarkEnded(now time.Time) (found bool) {
 	if f.options.Alive == nil || !f.settled {
 		return false
@@ -193,7 +193,7 @@ func (f *Fleet) MarkEnded(now time.Time) (found bool) {
 	for _, a := range f.agents {
 		r := f.agentRow(a)
 		r.of = a
-		if a.Runs && f.unheld(&r, now) && !f.alive(a.Process) {
+		if a.Runs && f.unheld(&r) && !f.alive(a.Process) {
 			a.Runs = false
 			a.Ended = at
 			found = true
@@ -209,7 +209,7 @@ func (f *Fleet) MarkEnded(now time.Time) (found bool) {
 		if r.of != nil && r.of.Runs { // in another process, according to its hooks
 			continue
 		}
-		if f.unheld(&r, now) && !f.alive(p) {
+		if f.unheld(&r) && !f.alive(p) {
 			s.gone = at
 			found = true
 		}
@@ -219,9 +219,9 @@ func (f *Fleet) MarkEnded(now time.Time) (found bool) {
 
 // unheld reports whether a row counts as working although it is not in the
 // registry.
-func (f *Fleet) unheld(r *row, now time.Time) bool {
+func (f *Fleet) unheld(r *row) bool {
 	key := r.session()
-	return key != "" && !f.clients[key].Runs() && f.lately(r, now) && !f.ended(r)
+	return key != "" && !f.clients[key].Runs() && !f.ended(r)
 }
 
 // Place is where an agent's client runs: its process, its tmux server and its pane there.
