@@ -117,7 +117,12 @@ func (f *Fleet) pay(a *agent, usd float64, p Process, at transcript.Instant) {
 		spent = usd
 	}
 	if usd != own {
-		f.keepTotal(f.sessions[a.Session], Total{usd, p, at, spent == 0})
+		f.keepTotal(f.sessions[a.Session], Total{
+			USD:     usd,
+			Process: p,
+			At:      at,
+			Base:    spent == 0,
+		})
 	}
 	a.Report.Cost = tally.Cost{USD: usd, Known: true}
 	f.counters.Cost.Add(spent)
