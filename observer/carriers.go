@@ -37,8 +37,8 @@ func (c *core) carry(now time.Time) {
 	}
 	for _, agent := range c.queue.Waits() {
 		k := &c.agents.of(agent).typing
-		if k.busy || now.Before(k.after) {
-			continue
+		if c.rotations.Open(agent).ID != "" || k.busy || now.Before(k.after) {
+			continue // a message would begin another turn before the handoff
 		}
 		if !c.byQueue(agent, now) {
 			c.byTerminal(agent, now)
@@ -280,7 +280,9 @@ func (c *core) takes(agent string, p *hook.Payload) (least alerts.Mode, ok bool)
 		if stopHeard && !p.StopHookActive {
 			x.stops = 0
 		}
-		return alerts.Sequential, stopHeard && x.stops < maxStops
+		// What waits for the end of the turn would not come to it.
+		pending := c.rotations.Open(agent).ID != ""
+		return alerts.Sequential, stopHeard && !pending && x.stops < maxStops
 	}
 	if !stopHeard { // sequential messages cannot wait for the end of the turn
 		return alerts.Sequential, true

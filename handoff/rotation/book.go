@@ -46,9 +46,11 @@ func (m *Machine) Find(id string) Rotation { return valueOf(m.all[id]) }
 func (m *Machine) Open(agent string) Rotation { return valueOf(m.open[agent]) }
 
 // Holds reports whether messages to an agent are to be kept back, because its context is
-// about to be cleared.
+// about to be cleared: from its own call on, if its process is known, else from when that
+// begins.
 func (m *Machine) Holds(agent string) bool {
-	return m.Open(agent).ID != ""
+	r := m.Open(agent)
+	return r.State != Scheduled || r.Path != "" && r.Session != ""
 }
 
 // Opens lists the agents with such a rotation, in order.

@@ -221,7 +221,7 @@ func (f *Fleet) change(a *agent, p *hook.Payload, at transcript.Instant) {
 		// They may come a moment after the next session has begun, or from the older of two
 		// clients.
 		other := f.currentAgent(f.sessions[p.SessionID])
-		if a.Session != "" && at >= a.Since || other != nil && f.inClient(other) {
+		if a.Session != "" && at >= a.Since || other != nil && f.otherProcess(other, &p.SM) {
 			return
 		}
 	case p.Event == hook.UserPromptSubmit && a.Session != p.SessionID && at > a.Since+lag &&
