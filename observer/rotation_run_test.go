@@ -183,3 +183,17 @@ func TestRotation_TheSameOrderOnce(t *testing.T) {
 		})
 	}
 }
+
+// TestRotation_CriticalIsHeardUnderARun tests that an agent gets its notice, though a handoff
+// was scheduled for it.
+func TestRotation_CriticalIsHeardUnderARun(t *testing.T) {
+	t.Parallel()
+	r, _, a := newRotationRig(t, autoRotate)
+	r.polls(api.Run{CanRestart: true, RestartsLeft: 10})
+	a.context = 131_000
+	a.works("Grow.")
+	r.until("a handoff is scheduled", func() bool { return len(r.handoffs()) == 1 })
+	if text := a.hook("PostToolUse", ""); !strings.Contains(text, "critically high") {
+		t.Errorf("got %q", text)
+	}
+}
