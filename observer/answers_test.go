@@ -245,7 +245,7 @@ func TestSlowFailure(t *testing.T) {
 func TestCompactedBesideSubagent(t *testing.T) {
 	t.Parallel()
 	r := newDesk(t)
-	r.write(uuid(1), prompt(ago(3*time.Minute), "p", "Go on."), reply(ago(2*time.Minute), "m1", 150_000, 5))
+	r.write(uuid(1), reply(ago(2*time.Minute), "m1", 150_000, 5))
 	side := strings.TrimSuffix(r.transcript(uuid(1)), ".jsonl") + "/subagents/agent-7.jsonl"
 	appendLines(t, side, reply(ago(20*time.Second), "s1", 20_000, 5))
 	r.write(uuid(1), boundary(stamp(time.Now()), "b1", "auto", 150_000))

@@ -126,8 +126,7 @@ func TestCostExact(t *testing.T) {
 		s := newScenario(t)
 		var totals []float64 // of the sessions
 		var unread [2][]step // lines of transcripts, by agent
-		spent := 0.0
-		at := 0.0
+		var spent, at float64
 		var pids, sessions [2]int // of the agents
 		var silent [2]bool
 		pid := 0
