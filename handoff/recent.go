@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"sm/transcript/claude/hook"
+	"sm/transcript/wording"
 )
 
 // Message is a message of a session.
@@ -66,6 +67,10 @@ type spoken struct {
 		Model   string          `json:"model"`
 		Content json.RawMessage `json:"content"`
 	} `json:"message"`
+	Attachment struct {
+		Type    string   `json:"type"`
+		Content []string `json:"content"`
+	} `json:"attachment"`
 }
 
 // messagesIn reads lines, in the order of time: a fork's file holds its own records before
@@ -95,6 +100,13 @@ func messagesIn(tail []byte) []Message {
 
 // text is the message in a record, "" for none.
 func (s *spoken) text() string {
+	if s.Attachment.Type == "hook_additional_context" { // messages that sm delivered
+		s.Type = "user"
+		return strings.Join(slices.DeleteFunc(
+			s.Attachment.Content,
+			func(text string) bool { return !strings.HasPrefix(text, wording.Message) },
+		), "\n")
+	}
 	switch {
 	case s.Type != "user" && s.Type != "assistant",
 		s.Meta || s.Sidechain || s.Summary || s.Shown ||
@@ -119,10 +131,11 @@ func (s *spoken) text() string {
 		text = strings.Join(parts, "\n")
 	}
 	text = strings.TrimSpace(Clean(text))
-	// What the client itself writes as the user, around commands and interruptions.
+	// What the client itself writes as the user, around commands and interruptions, and the
+	// calls of sm, whose messages follow.
 	own := []string{
 		"<command-name>", "<command-message>", "<command-args>", "<local-command-", "<bash-", "<system-reminder>",
-		"[Request interrupted by user",
+		"[Request interrupted by user", wording.Message + "#",
 	}
 	begins := func(begin string) bool { return strings.HasPrefix(text, begin) }
 	if s.Type == "user" && slices.ContainsFunc(own, begins) {

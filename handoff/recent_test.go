@@ -32,7 +32,8 @@ not JSON
 {"type":"assistant","uuid":"a3","timestamp":"2026-01-02T08:00:09.000Z","message":{"model":"m","content":[{"type":"text","text":"## Done\n\u001b[31mThe form is there."}]}}
 {"type":"assistant","uuid":"a3","timestamp":"2026-01-02T08:00:09.000Z","message":{"model":"m","content":[{"type":"text","text":"twice"}]}}
 {"type":"user","uuid":"u8","timestamp":"2026-01-02T07:59:00.000Z","message":{"role":"user","content":"Copied from the session before."}}
-{"type":"user","uuid":"u9","timestamp":"2026-01-02T08:01:00.000Z","message":{"role":"user","content":"Now the tests."}}`
+{"type":"user","uuid":"u9","timestamp":"2026-01-02T08:01:00.000Z","message":{"role":"user","content":"[sm message] #4f5864"}}
+{"type":"attachment","uuid":"u10","timestamp":"2026-01-02T08:01:00.000Z","attachment":{"type":"hook_additional_context","content":["Another hook.","[sm message] Now the tests. #4f5864"]}}`
 
 func recentOf(t *testing.T, text string) []Message {
 	t.Helper()
@@ -61,7 +62,7 @@ func TestRecent(t *testing.T) {
 		{"user", "Build the login form.", at("2026-01-02T08:00:00Z")},
 		{"assistant", "I look at the code.", at("2026-01-02T08:00:01Z")},
 		{"assistant", "## Done\n[31mThe form is there.", at("2026-01-02T08:00:09Z")},
-		{"user", "Now the tests.", at("2026-01-02T08:01:00Z")},
+		{"user", "[sm message] Now the tests. #4f5864", at("2026-01-02T08:01:00Z")},
 	}
 	if diff := cmp.Diff(want, recentOf(t, lines)); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
