@@ -98,9 +98,10 @@ func messagesIn(tail []byte) []Message {
 	return all
 }
 
-// text is the message in a record, "" for none.
+// text is the message in a record, "" for none. A message that sm delivered is in the answer
+// to a hook; its record becomes one of the user.
 func (s *spoken) text() string {
-	if s.Attachment.Type == "hook_additional_context" { // messages that sm delivered
+	if s.Attachment.Type == "hook_additional_context" {
 		s.Type = "user"
 		return strings.Join(slices.DeleteFunc(
 			s.Attachment.Content,

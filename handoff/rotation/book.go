@@ -50,7 +50,7 @@ func (m *Machine) Open(agent string) Rotation { return valueOf(m.open[agent]) }
 // begins.
 func (m *Machine) Holds(agent string) bool {
 	r := m.Open(agent)
-	return r.State != Scheduled || r.Path != "" && r.Session != ""
+	return r.State != Scheduled || !r.Auto() && r.Session != ""
 }
 
 // Opens lists the agents with such a rotation, in order.

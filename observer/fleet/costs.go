@@ -143,7 +143,7 @@ func (f *Fleet) spend(x *file, m *transcript.Message) {
 		return
 	case x.Unreported.Since < f.counters.Today.Begins:
 		x.Unreported = Unreported{Since: at}
-	case at < f.counters.Today.Begins:
+	case at < f.counters.Today.Begins: // read after one of today
 		return
 	}
 	x.Unreported.Tokens = x.Unreported.Tokens.Plus(u)

@@ -50,7 +50,8 @@ func TmuxAgent(socket string, server int, pane string) string {
 	return fmt.Sprintf("tmux-%s-%016x", pane[1:], h.Sum64())
 }
 
-// IsTmuxAgent reports whether an id has the form of TmuxAgent.
+// IsTmuxAgent reports whether an id has the form of TmuxAgent, which ends with 16 digits. A
+// name may begin with tmux- too.
 func IsTmuxAgent(id string) bool {
 	return strings.HasPrefix(id, "tmux-") && strings.LastIndexByte(id, '-') == len(id)-17
 }
