@@ -11,10 +11,12 @@ import (
 // engine, queue and rotations keep. It is not stored.
 type agentState struct {
 	typing typingState
-	stops  int          // answers in a row to Stop hooks
-	run    *run         // its `sm run`, nil for none
-	curve  *curve.Curve // nil for none
-	asked  time.Time    // when the last wait began that the operator was notified of
+	// starting means that its client started in a pane, and no prompt has come since.
+	starting bool
+	stops    int          // answers in a row to Stop hooks
+	run      *run         // its `sm run`, nil for none
+	curve    *curve.Curve // nil for none
+	asked    time.Time    // when the last wait began that the operator was notified of
 }
 
 // curvesKept is for how long after the last news of an agent its curve is kept.

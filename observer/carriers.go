@@ -251,8 +251,11 @@ func (c *core) answer(
 			m = c.queue.Answer(agent, id, now)
 		}
 	} else if least, takes := c.takes(agent, p); takes {
-		m = c.queue.Offer(agent, outbox.Hook, now,
-			func(m *outbox.Message) bool { return m.Mode >= least })
+		// The model would see the answer with the next prompt only: a message is typed before.
+		typed := p.Event == hook.SessionStart && c.agents.look(agent).starting
+		m = c.queue.Offer(agent, outbox.Hook, now, func(m *outbox.Message) bool {
+			return m.Mode >= least && (!typed || m.Key.Agent == agent)
+		})
 	}
 	if m.ID == "" {
 		return answer, ""
@@ -272,11 +275,19 @@ func (c *core) takes(agent string, p *hook.Payload) (least alerts.Mode, ok bool)
 	}
 	client := c.clients.Named(p.SM.Client)
 	stopHeard := client.StopAnswered(c.fleet.ClientVersion(p.SessionID), p.AgentType)
+	x := c.agents.of(agent)
 	switch p.Event {
-	case hook.SessionStart, hook.SubagentStart:
+	case hook.SessionStart:
+		x.starting = p.SM.Pane != "" && p.Source != "compact"
 		return alerts.Sequential, true
+	case hook.SubagentStart:
+		return alerts.Sequential, true
+	case hook.UserPromptSubmit:
+		if x.starting {
+			x.starting = false
+			return alerts.Sequential, true
+		}
 	case hook.Stop:
-		x := c.agents.of(agent)
 		if stopHeard && !p.StopHookActive {
 			x.stops = 0
 		}
