@@ -253,6 +253,6 @@ func (a *AgentState) stillValid(k Kind, o *Event) bool {
 	if s.Key.Agent == "" && k != KindCritical {
 		return a.stillValid(KindCritical, o)
 	}
-	at := cmp.Or(s.Heard, s.At) // not known to be read: the time of its cause counts
+	at := cmp.Or(s.Read, s.At) // not known to be read: the time of its cause counts
 	return at <= o.Left || at > o.Until
 }

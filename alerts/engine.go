@@ -81,7 +81,7 @@ func (e *Engine) Configure(o Options) error {
 
 // Step handles one event and returns the actions that follow at once.
 func (e *Engine) Step(ev Event) []Action {
-	if ev.Agent == "" || ev.Kind < EventSeen || ev.Kind > EventHeard {
+	if ev.Agent == "" || ev.Kind < EventSeen || ev.Kind > EventRead {
 		return nil
 	}
 	a := e.agent(ev.Agent)
@@ -123,10 +123,10 @@ func (e *Engine) Step(ev Event) []Action {
 		e.remindAlways(a, t)
 	case EventAlert:
 		e.alert(a, ev.Notice, t)
-	case EventHeard:
+	case EventRead:
 		k := ev.Notice
 		if k < Kinds && a.Said[k].At != 0 && a.Said[k].Key.Cycle == ev.Cycle {
-			a.Said[k].Heard = t
+			a.Said[k].Read = t
 		}
 	}
 	switch {

@@ -39,8 +39,8 @@ const (
 	// EventAlert is an external alert about the agent: Notice. It becomes a
 	// notice of that kind unless the cycle has one already.
 	EventAlert
-	// EventHeard means that the agent has read a notice: Notice and Cycle.
-	EventHeard
+	// EventRead means that the agent has read a notice: Notice and Cycle.
+	EventRead
 )
 
 // Sign is the source from which a compaction became known.

@@ -118,7 +118,7 @@ func (e *Engine) text(k Kind, d Data) (text, plain string) {
 // figures; the zero key for none.
 func (e *Engine) Warning(agent string) (key Key, text, plain string) {
 	a := e.agent(agent)
-	if said := &a.Said[KindWarning]; said.Open && said.Heard == 0 {
+	if said := &a.Said[KindWarning]; said.Open && said.Read == 0 {
 		key = said.Key
 		text, plain = e.text(KindWarning, a.data())
 	}

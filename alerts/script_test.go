@@ -65,7 +65,7 @@ func scripted(t *testing.T, line string) Event {
 	case "alert", "read":
 		ev.Kind = EventAlert
 		if verb == "read" {
-			ev.Kind = EventHeard
+			ev.Kind = EventRead
 			ev.Cycle = int(n)
 		}
 		for k := range Kinds + 1 {

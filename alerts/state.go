@@ -84,8 +84,8 @@ type Said struct {
 	At Instant `json:",omitzero"`
 	// Key is its key; empty if it was not sent but counts as covered.
 	Key Key `json:",omitzero"`
-	// Heard is when the agent read it, 0 if that is not known.
-	Heard Instant `json:",omitzero"`
+	// Read is when the agent read it, 0 if that is not known.
+	Read Instant `json:"Heard,omitzero"`
 	// Open means that it was not withdrawn.
 	Open bool `json:",omitzero"`
 }

@@ -17,9 +17,9 @@ type View struct {
 	Percent int
 	Level   Level
 
-	// Heard reports whether the agent has read the notice of its Level in this
+	// Read reports whether the agent has read the notice of its Level in this
 	// cycle.
-	Heard bool
+	Read bool
 
 	Compacting bool
 	Storming   bool
@@ -57,9 +57,9 @@ func (e *Engine) Agent(id string) (v View) {
 		v.Level = e.level(id, r)
 		switch v.Level {
 		case Warn:
-			v.Heard = a.Said[KindWarning].Heard != 0
+			v.Read = a.Said[KindWarning].Read != 0
 		case Critical:
-			v.Heard = a.Said[KindCritical].Heard != 0
+			v.Read = a.Said[KindCritical].Read != 0
 		}
 	} else {
 		r = a.Before // the client is still the same

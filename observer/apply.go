@@ -35,23 +35,23 @@ func (c *core) apply(n fleet.Update, now time.Time) {
 	for _, l := range n.Observed {
 		c.engine.Learn(l)
 	}
-	for _, h := range n.Heard { // first: a message that was read is no longer withdrawn
+	for _, h := range n.Received { // first: a message that was read is no longer withdrawn
 		at := cmp.Or(h.At, transcript.InstantOf(now)).Time()
-		for _, m := range c.queue.Heard(h.Agent, h.Text, at) {
+		for _, m := range c.queue.Confirm(h.Agent, h.Text, at) {
 			if m.Notice() && m.Key.Agent == h.Agent {
 				c.act(c.engine.Step(alerts.Event{
-					Kind:   alerts.EventHeard,
+					Kind:   alerts.EventRead,
 					Agent:  h.Agent,
 					At:     at,
 					Notice: m.Key.Kind,
 					Cycle:  m.Key.Cycle,
 				}), now)
 			}
-			c.log.Debug("message heard", "agent", m.To, "id", m.ID, "via", m.Via)
+			c.log.Debug("message read", "agent", m.To, "id", m.ID, "via", m.Via)
 		}
 		session := c.sessionOf(h.Agent)
 		r := c.rotations.Open(h.Agent)
-		c.rotate(rotation.Heard{
+		c.rotate(rotation.Prompted{
 			Agent:   h.Agent,
 			Session: session,
 			Text:    h.Text,
@@ -183,7 +183,7 @@ func (c *core) pass(now time.Time) {
 	}
 	for _, h := range c.rotations.Recall(c.sessionOf) {
 		c.apply(fleet.Update{
-			Heard: []fleet.Heard{{
+			Received: []fleet.Received{{
 				Agent: h.Agent,
 				Text:  h.Text,
 				At:    transcript.InstantOf(h.At),

@@ -274,7 +274,7 @@ func (c *core) takes(agent string, p *hook.Payload) (least alerts.Mode, ok bool)
 		return 0, false
 	}
 	client := c.clients.Named(p.SM.Client)
-	stopHeard := client.StopAnswered(c.fleet.ClientVersion(p.SessionID), p.AgentType)
+	stopAnswered := client.StopAnswered(c.fleet.ClientVersion(p.SessionID), p.AgentType)
 	x := c.agents.of(agent)
 	switch p.Event {
 	case hook.SessionStart:
@@ -288,14 +288,14 @@ func (c *core) takes(agent string, p *hook.Payload) (least alerts.Mode, ok bool)
 			return alerts.Sequential, true
 		}
 	case hook.Stop:
-		if stopHeard && !p.StopHookActive {
+		if stopAnswered && !p.StopHookActive {
 			x.stops = 0
 		}
 		// What waits for the end of the turn would not come to it.
 		pending := c.rotations.Open(agent).ID != ""
-		return alerts.Sequential, stopHeard && !pending && x.stops < maxStops
+		return alerts.Sequential, stopAnswered && !pending && x.stops < maxStops
 	}
-	if !stopHeard { // sequential messages cannot wait for the end of the turn
+	if !stopAnswered { // sequential messages cannot wait for the end of the turn
 		return alerts.Sequential, true
 	}
 	return alerts.Important, true
@@ -347,8 +347,8 @@ func (c *core) compacting(agent string, trigger string) {
 		switch {
 		case !ours:
 		case m.State == outbox.Confirmed:
-			notice = "heard"
-		case m.Offers > 0 && notice != "heard":
+			notice = "read"
+		case m.Offers > 0 && notice != "read":
 			notice = "offered"
 		}
 	}

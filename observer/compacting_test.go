@@ -19,7 +19,7 @@ func TestPreCompactIsLogged(t *testing.T) {
 				"",
 			)
 		},
-		`notice=heard tokens=136000 window=200000 used_percentage=68`: func(r *rig) {
+		`notice=read tokens=136000 window=200000 used_percentage=68`: func(r *rig) {
 			r.write(uuid(1), attachment(ago(0), r.fire("em", uuid(1), "PostToolUse", "")))
 			r.until(
 				"it is received",

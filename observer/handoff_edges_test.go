@@ -25,7 +25,7 @@ func TestHandoff_Edge_HumanDraftIsLeftAlone(t *testing.T) {
 	if h.Reason != "" {
 		t.Errorf("got %+v", h)
 	}
-	a.checkHeard("nothing is typed over a draft")
+	a.checkReceived("nothing is typed over a draft")
 	m := r.sends("w1", "urgent", "Not before the handoff.")
 	before := time.Now()
 	r.until("two looks have passed", func() bool { return time.Since(before) > 2*carryEvery })

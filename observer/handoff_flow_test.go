@@ -25,7 +25,7 @@ func newHandoffRig(t *testing.T) (*rig, *fakeClients, *fakeClient) {
 	return c.r, c, a
 }
 
-func (a *fakeClient) checkHeard(what string, want ...string) {
+func (a *fakeClient) checkReceived(what string, want ...string) {
 	a.terminal.r.t.Helper()
 	if diff := cmp.Diff(want, a.log()); diff != "" {
 		a.terminal.r.t.Errorf("%s: %s (-want +got):\n%s", a.agent, what, diff)
@@ -46,7 +46,7 @@ func TestHandoff_HappyPath(t *testing.T) {
 	}
 	a.ends()
 	h := r.handoffIs(id, "confirmed")
-	a.checkHeard("the new context reads the document", "typed: /clear", "typed: "+resume(doc))
+	a.checkReceived("the new context reads the document", "typed: /clear", "typed: "+resume(doc))
 	s := r.session("w1")
 	if s.ID != "w1" || s.Pane != "%3" || s.SessionID != a.session || a.session == first ||
 		s.Handoff != "" ||
@@ -152,7 +152,7 @@ func TestHandoff_Codex_GetsNew(t *testing.T) {
 	if h := c.r.handoffIs(id, "confirmed"); h.Way != "new" {
 		t.Errorf("got %+v", h)
 	}
-	a.checkHeard("", "typed: /new", "typed: "+resume(doc))
+	a.checkReceived("", "typed: /new", "typed: "+resume(doc))
 	c.r.ends()
 }
 

@@ -9,7 +9,7 @@ import (
 // The tests of this file cover bugs of similar programs that only a complete observer can
 // have.
 
-func TestSilenceOfAnAgentAtWorkIsToldToTheOperator(t *testing.T) {
+func TestOperatorIsNotifiedOfASilentAgent(t *testing.T) {
 	t.Parallel()
 	r := newWatched(t).start()
 	r.client(4711, uuid(1), `,"status":"busy"`)

@@ -44,7 +44,7 @@ func (c *core) requestHandoff(
 	case restarts:
 	case s.Daemon:
 		conflict = "this thread is open in Codex's daemon, and its terminal is unknown; start the client with codex --no-daemon"
-	case (s.Heard || s.Open) && s.At.Pane == "":
+	case (s.Reported || s.Open) && s.At.Pane == "":
 		conflict = "this client runs neither in tmux nor under sm run, so its context cannot be cleared; start it as sm run -- claude"
 	}
 	if conflict != "" {

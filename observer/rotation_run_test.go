@@ -118,8 +118,8 @@ func TestRotation_ByItselfAtCriticalUnderARun(t *testing.T) {
 	if h.NextSession != b.session {
 		t.Errorf("got %+v", h)
 	}
-	b.checkHeard("no document besides the prompt")
-	a.checkHeard("nothing is typed")
+	b.checkReceived("no document besides the prompt")
+	a.checkReceived("nothing is typed")
 	if s := r.session("w1"); s.SessionID != b.session || s.Cycle != 2 ||
 		s.LastHandoff == nil ||
 		*s.LastHandoff != h.Path {
@@ -184,9 +184,9 @@ func TestRotation_TheSameOrderOnce(t *testing.T) {
 	}
 }
 
-// TestRotation_CriticalIsHeardUnderARun tests that an agent gets its notice, though a handoff
+// TestRotation_CriticalIsReadUnderARun tests that an agent gets its notice, though a handoff
 // was scheduled for it.
-func TestRotation_CriticalIsHeardUnderARun(t *testing.T) {
+func TestRotation_CriticalIsReadUnderARun(t *testing.T) {
 	t.Parallel()
 	r, _, a := newRotationRig(t, autoRotate)
 	r.polls(api.Run{CanRestart: true, RestartsLeft: 10})

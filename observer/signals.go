@@ -231,9 +231,9 @@ func (c *core) postAlerts(_ string, r *http.Request) (any, error) {
 	taken, unknown := c.alert(alertmanager.Firings(&in, now), now)
 	alertmanager.LogUnknown(c.log, unknown)
 	return api.AlertsTaken{
-		Status: "ok",
-		Alerts: len(in.Alerts),
-		Told:   taken,
+		Status:  "ok",
+		Alerts:  len(in.Alerts),
+		Noticed: taken,
 	}, nil
 }
 

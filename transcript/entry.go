@@ -21,9 +21,9 @@ const (
 	KindTurnStart
 	// KindTurnEnd is system/turn_duration, or the record of an interruption.
 	KindTurnEnd
-	// KindHeard is a record that shows what reached the agent besides prompts:
+	// KindContext is a record that shows what reached the agent besides prompts:
 	// a hook's context attachment, or a queued prompt.
-	KindHeard
+	KindContext
 	// KindAside is a user record that is neither a prompt nor a tool's result: a command,
 	// its output, a remark of the client.
 	KindAside

@@ -103,7 +103,7 @@ func (q *Queue) Unoffer(id string) {
 	}
 }
 
-// Heard takes a text that reached the model according to the agent's transcript,
+// Confirm takes a text that reached the model according to the agent's transcript,
 // and returns the messages that it confirms, in the order of the text. Of a long
 // text the beginning and the last 16 bytes are enough for the message that ends
 // it.
@@ -112,17 +112,17 @@ func (q *Queue) Unoffer(id string) {
 // line that is quoted within the text of another message to the agent confirms
 // nothing, nor does a text that is over 5 s older than the first offer or has no
 // time, nor any text before the message was first offered.
-func (q *Queue) Heard(to string, text string, at time.Time) (heard []Message) {
+func (q *Queue) Confirm(to string, text string, at time.Time) (confirmed []Message) {
 	for {
 		_, rest, found := strings.Cut(text, wording.Heading)
 		if !found {
-			return heard
+			return confirmed
 		}
 		var m *Message
 		m, text = q.line(to, rest)
 		if m != nil && !m.State.Ended() && m.Offers > m.Calls && !at.Before(m.First.Add(-early)) {
 			q.end(m, Confirmed, at)
-			heard = append(heard, *m)
+			confirmed = append(confirmed, *m)
 		}
 	}
 }

@@ -8,7 +8,7 @@ import (
 	"sm/transcript/wording"
 )
 
-func TestHeard(t *testing.T) {
+func TestConfirm(t *testing.T) {
 	for _, c := range []struct {
 		name, text string // X, Y, Z: the ids; x, y, z: the lines; N: that of a notice
 		want       string // the confirmed messages
@@ -72,7 +72,7 @@ func TestHeard(t *testing.T) {
 		}
 		offer(t, q, "b", 10)
 		var got strings.Builder
-		for _, m := range q.Heard(
+		for _, m := range q.Confirm(
 			"a",
 			wording.Clip([]byte(expand(c.text, lines))),
 			sec(11),
@@ -103,9 +103,9 @@ func expand(text string, lines []string) string {
 	)
 }
 
-// TestHeardWithProgram tests that the answer to a hook names sm by its path if sm is not in
+// TestConfirmWithProgram tests that the answer to a hook names sm by its path if sm is not in
 // the agent's PATH.
-func TestHeardWithProgram(t *testing.T) {
+func TestConfirmWithProgram(t *testing.T) {
 	for _, text := range []string{"run sm handoff PATH.", "run /opt/sm handoff PATH."} {
 		q := New(Defaults(), free)
 		m := put(t, q, Message{To: "a", Text: text})
@@ -116,15 +116,15 @@ func TestHeardWithProgram(t *testing.T) {
 			"run /opt/sm-1.2/bin/sm handoff",
 			1,
 		)
-		if got := q.Heard("a", line, sec(2)); len(got) != 1 {
+		if got := q.Confirm("a", line, sec(2)); len(got) != 1 {
 			t.Errorf("%q: not received as %q", text, line)
 		}
 	}
 }
 
-// FuzzHeard tests that a message counts as received where its line is, and not where only its
+// FuzzConfirm tests that a message counts as received where its line is, and not where only its
 // id is.
-func FuzzHeard(f *testing.F) {
+func FuzzConfirm(f *testing.F) {
 	f.Add("[sm message] x #@", false)
 	f.Add("[sm message] x #@\n[sm message] #~", true)
 	f.Add("#@0 #@ # #~~ #@\xff", true)
@@ -139,14 +139,14 @@ func FuzzHeard(f *testing.F) {
 		text = strings.NewReplacer("@", a.ID, "~", b.ID).Replace(text)
 		heading := strings.Contains(text, wording.Heading)
 
-		before := q.Heard("a", text, sec(1))
+		before := q.Confirm("a", text, sec(1))
 		for _, m := range before {
 			if !heading || !strings.Contains(text, " #"+m.ID) ||
 				m.ID == b.ID && !both {
 				t.Errorf("%s received by %q", m.ID, text)
 			}
 		}
-		if after := q.Heard(
+		if after := q.Confirm(
 			"a",
 			text+"\n"+a.Line(),
 			sec(1),

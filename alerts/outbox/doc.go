@@ -4,12 +4,12 @@
 // A [Message] is a notice of the alerts package, which has a Key, or a send
 // from an agent, a person or a reminder. Its life:
 //
-//	Put ─▶ Waiting ─ Offer ─▶ Offered ─ Heard ─▶ Confirmed
+//	Put ─▶ Waiting ─ Offer ─▶ Offered ─ Confirm ─▶ Confirmed
 //	          ▲                  │
 //	          └─ Check, Unoffer ─┴─ Check ─▶ Unconfirmed
 //
 // Only the transcript of the agent proves a delivery, the success of a carrier
-// does not: each text ends with the id of the message, and [Queue.Heard] looks
+// does not: each text ends with the id of the message, and [Queue.Confirm] looks
 // for it. A message is offered again, under the same id, only when a transcript
 // that was read far enough past the offer lacks it. Without any transcript a
 // notice is offered once, and a send twice.

@@ -98,8 +98,8 @@ func (m *model) step() {
 		m.offer(a, by, mode, at)
 	case 6, 7:
 		text := m.received()
-		heard := sec(m.now - m.rng.Float64()*40 + 2)
-		m.both("Heard", func(q *Queue) any { return q.Heard(a, text, heard) })
+		read := sec(m.now - m.rng.Float64()*40 + 2)
+		m.both("Confirm", func(q *Queue) any { return q.Confirm(a, text, read) })
 	case 8, 9:
 		m.check(at)
 	default:

@@ -158,9 +158,9 @@ func (s *scripted) do(seconds float64, line string) string {
 	case "cancel":
 		_, err := q.Cancel(to, s.ids[f[1]], now)
 		return fmt.Sprint(err)
-	case "heard":
+	case "received":
 		_, text, _ := strings.Cut(rest, " ")
-		return s.list(q.Heard(to, s.expand(text), now))
+		return s.list(q.Confirm(to, s.expand(text), now))
 	case "read":
 		s.read = -1
 		fmt.Sscan(f[0], &s.read)

@@ -39,7 +39,7 @@ func (r *reader) tick(t *testing.T) {
 	})
 	if r.transcript && r.rng.IntN(5) == 0 {
 		r.read = r.now - 4*r.rng.Float64()
-		r.written = r.due(r.written, r.read, func(l line) { r.q.Heard("a", l.s, sec(l.at)) })
+		r.written = r.due(r.written, r.read, func(l line) { r.q.Confirm("a", l.s, sec(l.at)) })
 	}
 	r.q.Check(
 		sec(r.now),

@@ -429,8 +429,8 @@ func (s *sender) send(to string, m api.NewMessage) (accepted bool) {
 
 // verdict is the result of a run.
 type verdict struct {
-	Accepted, HeardOnce, HeardTwice, Notices int
-	problems                                 []string
+	Accepted, ReadOnce, ReadTwice, Notices int
+	problems                               []string
 }
 
 func (o *verdict) problem(format string, args ...any) {
@@ -443,7 +443,7 @@ func (o *verdict) report(t *testing.T) {
 		t.Error(p)
 	}
 	t.Logf("accepted %d, received once %d, received twice %d; notices received %d; problems %d",
-		o.Accepted, o.HeardOnce, o.HeardTwice, o.Notices, len(o.problems))
+		o.Accepted, o.ReadOnce, o.ReadTwice, o.Notices, len(o.problems))
 }
 
 // judge compares the messages that were sent with those in the transcripts and in the queue:
@@ -492,9 +492,9 @@ func judge(senders []*sender, list []received, queue []api.Message) (o verdict) 
 			}
 			switch len(received) {
 			case 1:
-				o.HeardOnce++
+				o.ReadOnce++
 			case 2:
-				o.HeardTwice++
+				o.ReadTwice++
 			default:
 				o.problem("%s was accepted and received %d times", word, len(received))
 			}

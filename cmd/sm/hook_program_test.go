@@ -55,7 +55,7 @@ func TestNoticesNameAProgramThatRuns(t *testing.T) {
 			notice,
 			notice,
 		},
-		{"nothing to run in it", "/nowhere", program, toldAgent, toldAgent},
+		{"nothing to run in it", "/nowhere", program, answerToAgent, answerToAgent},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			e := newEar(t, say(c.answer))

@@ -117,11 +117,11 @@ func unhurried(env *environ) *hooks.Process {
 	return &p
 }
 
-const toldAgent = `{"hookSpecificOutput":{"hookEventName":"Stop","additionalContext":"[sm context] 52% #a1b2c3"}}`
+const answerToAgent = `{"hookSpecificOutput":{"hookEventName":"Stop","additionalContext":"[sm context] 52% #a1b2c3"}}`
 
 func TestHookTellsAndAnswers(t *testing.T) {
 	t.Parallel()
-	e := newEar(t, say(toldAgent))
+	e := newEar(t, say(answerToAgent))
 	vars := map[string]string{
 		"SM_SOCKET": e.socket, "CLAUDE_SESSION_MANAGER_ID": "web", "SM_PARENT_ID": "boss", "SM_NAME": "w", "SM_PROVIDER": "claude",
 		"TMUX": "/tmp/tmux-0/default,4711,0", "TMUX_PANE": "%3", "CLAUDE_PID": "2000000000",
@@ -132,7 +132,7 @@ func TestHookTellsAndAnswers(t *testing.T) {
 		vars,
 		strings.NewReader(`{"session_id":"s","hook_event_name":"Stop","stop_hook_active":true}`+"\n"),
 	)
-	if got != toldAgent+"\n" {
+	if got != answerToAgent+"\n" {
 		t.Errorf("printed %q", got)
 	}
 	p := e.only(t)
@@ -164,11 +164,11 @@ func TestHookTellsAndAnswers(t *testing.T) {
 // open.
 func TestHookWithoutEndOfInput(t *testing.T) {
 	t.Parallel()
-	e := newEar(t, say(toldAgent))
+	e := newEar(t, say(answerToAgent))
 	r, w := io.Pipe()
 	defer w.Close()
 	go func() { _, _ = w.Write([]byte(`{"hook_event_name":"Stop","x":"}{"}`)) }()
-	if got := callHook(t, nil, r, "--socket", e.socket); got != toldAgent+"\n" {
+	if got := callHook(t, nil, r, "--socket", e.socket); got != answerToAgent+"\n" {
 		t.Errorf("printed %q", got)
 	}
 }
@@ -253,16 +253,16 @@ func hookPaths(path string) (programs []string) {
 // streams of the process are in.
 func TestHookProcess(t *testing.T) {
 	t.Parallel()
-	e := newEar(t, say(toldAgent))
+	e := newEar(t, say(answerToAgent))
 	path := smallPath(t)
 	const payload = `{"hook_event_name":"Stop"}`
 	for _, program := range hookPaths(path) {
 		for _, tt := range []struct{ name, script, want string }{
-			{"plain", `printf '%s' '` + payload + `' | SM hook`, toldAgent + "\n"},
+			{"plain", `printf '%s' '` + payload + `' | SM hook`, answerToAgent + "\n"},
 			{
 				"after an unknown argument",
 				`printf '%s' '` + payload + `' | SM hook --later x`,
-				toldAgent + "\n",
+				answerToAgent + "\n",
 			},
 			{"closed output", `printf '%s' '` + payload + `' | SM hook >&-`, ""},
 			{

@@ -18,8 +18,8 @@ import (
 	"sm/alerts/outbox"
 )
 
-// hearing is a text of sm that a transcript shows as received by an agent.
-type hearing struct {
+// receivedText is a text of sm that a transcript shows as received by an agent.
+type receivedText struct {
 	id, text, kind, event, session string
 	cycle                          int // of its file, by the boundaries before it
 	side                           bool
@@ -44,13 +44,13 @@ type transcriptRecord struct {
 var endingID = regexp.MustCompile(` #([0-9a-f]{6})$`)
 
 // received reads all transcripts. Records that a fork copied count where they were first.
-func (r *policyRun) received() (all []hearing) {
+func (r *policyRun) received() (all []receivedText) {
 	r.t.Helper()
 	seen := map[string]bool{}
 	for _, path := range transcripts(r.t, r.home.projects) {
 		text, err := os.ReadFile(path)
 		noErrors(r.t, err)
-		h := hearing{session: strings.TrimSuffix(filepath.Base(path), ".jsonl"), cycle: 1}
+		h := receivedText{session: strings.TrimSuffix(filepath.Base(path), ".jsonl"), cycle: 1}
 		for line := range bytes.Lines(text) {
 			var rec transcriptRecord
 			if json.Unmarshal(line, &rec) != nil || seen[rec.UUID] && rec.UUID != "" {

@@ -84,7 +84,7 @@ func full() (*api.Session, *curve.History) {
 	}
 	s.Pressure = new(132_000.0 / 167_000)
 	s.NoticePercent = 65
-	s.NoticeHeard = true
+	s.NoticeRead = true
 	s.WarningTokens = 100_000
 	s.CriticalTokens = 130_000
 	s.LastRecord = time.Unix(noon+3600, 0)

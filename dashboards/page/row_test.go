@@ -119,7 +119,7 @@ func TestNoticeText(t *testing.T) {
 		`{"enabled": false}`:      "",
 		`{"tokens_used": null}`:   "",
 		`{"reachable": false}`:    "",
-		`not heard`:               "notice at 65 % not confirmed",
+		`not read`:                "notice at 65 % not confirmed",
 		`no window`:               "notice at 130k not confirmed",
 	} {
 		s, h := full()
@@ -127,8 +127,8 @@ func TestNoticeText(t *testing.T) {
 		case "no window":
 			s.NoticePercent = 0
 			fallthrough
-		case "not heard":
-			s.NoticeHeard = false
+		case "not read":
+			s.NoticeRead = false
 		default:
 			if err := json.Unmarshal([]byte(change), s); err != nil {
 				t.Fatal(err)

@@ -51,7 +51,7 @@ func (m *Machine) fail(r *Rotation, reason string, at time.Time) {
 func (m *Machine) end(r *Rotation, s State, reason string, at time.Time) {
 	unused := !r.State.Touched() && r.Document != ""
 	r.Reason = reason
-	r.Overheard = [maxOverheard]Heard{}
+	r.Unassigned = [maxUnassigned]Prompted{}
 	r.Unused = unused && (reason != ReasonGone || r.Auto()) // else the next session gets it
 	m.move(r, s, at)
 	delete(m.open, r.Agent)

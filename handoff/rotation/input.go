@@ -4,7 +4,7 @@ import (
 	"time"
 )
 
-// Input is an event: [Idle], [Prepared], [Typed], [Answered], [Started], [Heard], [Gone],
+// Input is an event: [Idle], [Prepared], [Typed], [Answered], [Started], [Prompted], [Gone],
 // [First] or [Compacted].
 type Input interface{ apply(m *Machine) }
 
@@ -57,8 +57,8 @@ type Started struct {
 	At      time.Time
 }
 
-// Heard is a prompt in an agent's transcript, or the beginning of a long one.
-type Heard struct {
+// Prompted is a prompt in an agent's transcript, or the beginning of a long one.
+type Prompted struct {
 	Agent   string
 	Session string // the agent's present one
 	Text    string

@@ -133,7 +133,7 @@ func (w *world) types(r Rotation, text string, answer Typed) {
 	w.inputs = append(w.inputs, answer)
 	if answer.Prompt {
 		w.prompted[r.ID] = true
-		w.inputs = append(w.inputs, Heard{Agent: "a", Text: text, At: w.now})
+		w.inputs = append(w.inputs, Prompted{Agent: "a", Text: text, At: w.now})
 		return
 	}
 	w.clears[r.ID]++

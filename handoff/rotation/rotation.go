@@ -123,9 +123,9 @@ type Rotation struct {
 	Prompt string
 	Left   string // the session that is cleared
 	Next   string // the new one, "" while unknown
-	// Overheard are sessions of unknown agents with the prompt, the newest last. Places that
+	// Unassigned are sessions of unknown agents with the prompt, the newest last. Places that
 	// are free are zero.
-	Overheard [maxOverheard]Heard `json:",omitzero"`
+	Unassigned [maxUnassigned]Prompted `json:"Overheard,omitzero"`
 
 	Made     time.Time     // when it was scheduled
 	Began    time.Time     // when the turn had ended

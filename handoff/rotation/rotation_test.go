@@ -78,7 +78,7 @@ func done(m *Machine, id string, now time.Time) error {
 		},
 		Started{Agent: "a", Session: "s-" + id, At: now},
 		idle,
-		Heard{Agent: "a", Text: usual, At: now},
+		Prompted{Agent: "a", Text: usual, At: now},
 	} {
 		m.Step(in)
 	}
@@ -155,10 +155,10 @@ func input(m *Machine, now time.Time, line string) string {
 			Cleared: has("cleared"),
 			At:      now,
 		})
-	case "heard":
+	case "read":
 		text := strings.TrimSpace(strings.Join(words[2:], " "))
 		text = strings.NewReplacer("USUAL", usual, " [sm ", "\n[sm ").Replace(text)
-		effects = m.Step(Heard{
+		effects = m.Step(Prompted{
 			Agent:   agent,
 			Session: words[1],
 			Text:    text,
@@ -265,7 +265,7 @@ func TestOlderLists(t *testing.T) {
 		}
 		m := New(Defaults())
 		m.Restore([]Rotation{r}, nil, nil, at(0))
-		m.Step(Heard{Agent: "x", Session: "new", Text: "Read", At: at(8)})
+		m.Step(Prompted{Agent: "x", Session: "new", Text: "Read", At: at(8)})
 		var got []string
 		for _, session := range []string{"s0", "s1", "s2", "s3", "new"} {
 			for _, h := range m.Recall(func(string) string { return session }) {

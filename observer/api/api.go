@@ -128,11 +128,11 @@ type Session struct {
 
 	// WarningTokens and CriticalTokens are the sizes at which the levels begin, 0 for
 	// none. NoticePercent is the share of the window at which Level begins, 0 while
-	// unknown. NoticeHeard means that the agent has read the notice of Level.
+	// unknown. NoticeRead means that the agent has read the notice of Level.
 	WarningTokens  int64 `json:"-"`
 	CriticalTokens int64 `json:"-"`
 	NoticePercent  int   `json:"-"`
-	NoticeHeard    bool  `json:"-"`
+	NoticeRead     bool  `json:"-"`
 	Storming       bool  `json:"-"`
 	// LastRecord is the time of the newest record or signal, only without any that of the
 	// file, which is new for a copy.

@@ -109,8 +109,8 @@ type Reset struct {
 // AlertsTaken is the answer of POST /alerts/webhook.
 type AlertsTaken struct {
 	Status string `json:"status"`
-	// Alerts counts the alerts, Told those that gave a notice: not those of unknown
+	// Alerts counts the alerts, Noticed those that gave a notice: not those of unknown
 	// agents, nor those that were given already or are over.
-	Alerts int `json:"alerts"`
-	Told   int `json:"told"`
+	Alerts  int `json:"alerts"`
+	Noticed int `json:"told"`
 }

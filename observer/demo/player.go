@@ -229,7 +229,7 @@ func (p *Player) act(ctx context.Context, e event) error {
 		return nil
 	}
 	e.At = e.At.Add(time.Millisecond)
-	e.Kind = kindHeard
+	e.Kind = kindAnswer
 	return p.write(e)
 }
 
@@ -271,7 +271,7 @@ func (p *Player) leave(ctx context.Context, s *agent, e event) {
 }
 
 // call calls the hook of an event, if it has one, and returns the answer, which may be empty.
-func (p *Player) call(ctx context.Context, e event) (heard string) {
+func (p *Player) call(ctx context.Context, e event) (text string) {
 	payload, _ := hook.Decode(p.render(e, ".hook"))
 	if payload.Event == "" {
 		return ""

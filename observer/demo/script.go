@@ -33,7 +33,7 @@ const (
 	kindAsk        kind = "ask"      // the client asks a person whether it may use the tool
 	kindHandoff    kind = "handoff"  // the agent asks for a handoff
 	kindRestart    kind = "restart"  // its client begins another session for that
-	kindHeard      kind = "heard"    // the answer to a hook
+	kindAnswer     kind = "answer"   // the answer to a hook
 )
 
 // event is one thing that one made-up agent does.

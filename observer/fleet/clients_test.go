@@ -200,10 +200,10 @@ func TestAgentLost(t *testing.T) {
 		Records: []SessionRecord{{SessionID: uuid(1), Agent: "worker", Label: labelled(1)}},
 	})
 	c := ofSession(1, reply(after(1), "m1", 9_000, 1)).whole()
-	c.Entries = append(c.Entries, transcript.Entry{Kind: transcript.KindHeard, Text: "go on"})
+	c.Entries = append(c.Entries, transcript.Entry{Kind: transcript.KindContext, Text: "go on"})
 	n := f.Apply(c)
 	v, err := f.View(uuid(1), created)
-	if err != nil || v.Agent.ID != uuid(1) || n.Heard[0].Agent != uuid(1) ||
+	if err != nil || v.Agent.ID != uuid(1) || n.Received[0].Agent != uuid(1) ||
 		n.Events[0].Agent != uuid(1) {
 		t.Errorf("%q: %+v, %v", v.Agent.ID, n, err)
 	}

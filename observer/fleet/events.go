@@ -21,7 +21,7 @@ func (f *Fleet) fileEvents(
 	id, current := f.agentOf(x.of)
 	for i := range c.Entries {
 		if e := &c.Entries[i]; e.Text != "" {
-			f.out.Heard = append(f.out.Heard, Heard{id, e.Text, e.At})
+			f.out.Received = append(f.out.Received, Received{id, e.Text, e.At})
 		}
 	}
 	if !current || x != x.of.own[0] { // or it is a copy

@@ -68,8 +68,8 @@ type Fleet struct {
 
 	projects map[string]string // names, by working directory
 
-	opened map[string]transcript.Instant // when a thread of Codex was first seen open, by session
-	heard  []Heard                       // of threads whose agents are not known yet, by session
+	opened   map[string]transcript.Instant // when a thread of Codex was first seen open, by session
+	received []Received                    // of threads whose agents are not known yet, by session
 }
 
 // New makes a fleet of what has been stored. Without a settled history nothing
@@ -201,16 +201,16 @@ func (f *Fleet) alive(p Process) bool {
 
 // Update has the events that result from a change or a signal.
 type Update struct {
-	Events []alerts.Event
-	Heard  []Heard
+	Events   []alerts.Event
+	Received []Received
 	// Renamed agents have another id from now on; the events are under the new one.
 	Renamed []Renamed
 	// Observed are sizes at which clients compacted in the history of a first start.
 	Observed []alerts.ObservedCompactions
 }
 
-// Heard is a text that reached an agent, by its transcript.
-type Heard struct {
+// Received is a text that reached an agent, by its transcript.
+type Received struct {
 	Agent string
 	Text  string
 	At    transcript.Instant
@@ -279,7 +279,7 @@ func (f *Fleet) Apply(c transcript.Change) (n Update) {
 		return n
 	}
 	f.fileEvents(x, was, &c, own, again)
-	f.keepHeard(x)
+	f.keepReceived(x)
 	for i := range c.Entries {
 		if e := &c.Entries[i]; e.Kind == transcript.KindContinued {
 			f.continues(x.of, e.Text, cmp.Or(min(e.At, f.newest), f.newest))

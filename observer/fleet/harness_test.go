@@ -27,7 +27,7 @@ type scenario struct {
 
 func (n *Update) add(m Update) {
 	n.Events = append(n.Events, m.Events...)
-	n.Heard = append(n.Heard, m.Heard...)
+	n.Received = append(n.Received, m.Received...)
 	n.Renamed = append(n.Renamed, m.Renamed...)
 }
 

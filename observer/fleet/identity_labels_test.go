@@ -177,7 +177,7 @@ func TestPastSession(t *testing.T) {
 	diff(
 		t,
 		"received",
-		[]Heard{{"em", "[sm x] #a1b2c3", transcript.InstantOf(second(23))}},
-		s.news.Heard,
+		[]Received{{"em", "[sm x] #a1b2c3", transcript.InstantOf(second(23))}},
+		s.news.Received,
 	)
 }

@@ -166,10 +166,10 @@ func (f *Fleet) ended(r *row) bool {
 	if s := f.sessions[r.session()]; s != nil {
 		at = s.gone
 	}
-	heard := transcript.Instant(0)
+	signaled := transcript.Instant(0)
 	if a := r.of; a != nil {
 		at = max(at, a.Ended)
-		heard = max(a.Hooked, a.Spoke)
+		signaled = max(a.Hooked, a.Spoke)
 	}
 	if at == 0 {
 		return false
@@ -177,9 +177,9 @@ func (f *Fleet) ended(r *row) bool {
 	if r.s != nil {
 		x := r.s.own[0]
 		wrote := cmp.Or(x.Session.Active, changedAt(&x.Cursor)) // there may be no stamps
-		heard = max(heard, wrote-lag)
+		signaled = max(signaled, wrote-lag)
 	}
-	return heard <= at
+	return signaled <= at
 }
 
 // MarkEnded finds clients that have ended without a hook, as after a kill, and reports
@@ -303,8 +303,8 @@ type Location struct {
 	Name     string
 	Provider string
 	At       Place
-	// Heard means that a hook or status line has reported the agent's client.
-	Heard bool
+	// Reported means that a hook or status line has reported the agent's client.
+	Reported bool
 	// Open means that a client of Codex holds a lock on the session; Daemon means
 	// that this client is a process with the sessions of many agents.
 	Open, Daemon bool
@@ -330,7 +330,7 @@ func (f *Fleet) Location(agent string) (s Location) {
 		Name:     a.Name,
 		Provider: cmp.Or(a.Provider, f.client(t).Client),
 		At:       a.place(&c),
-		Heard:    a.Hooked != 0 || a.Spoke != 0,
+		Reported: a.Hooked != 0 || a.Spoke != 0,
 		Open:     c.Held,
 		Daemon:   c.Held && !c.Holder.Own,
 	}

@@ -17,17 +17,17 @@ const (
 	keptFor = transcript.Instant(time.Minute)
 )
 
-// keepHeard keeps what was heard in a thread whose agent is not known yet:
+// keepReceived keeps the texts that were received in a thread whose agent is not known yet:
 // a new client's first prompt may be read before its process is found.
-func (f *Fleet) keepHeard(x *file) {
+func (f *Fleet) keepReceived(x *file) {
 	if !f.client(&x.Session).Threads || f.currentAgent(x.of) != nil {
 		return
 	}
-	for _, h := range f.out.Heard {
+	for _, h := range f.out.Received {
 		h.Agent = x.of.key
-		f.heard = append(f.heard, h)
+		f.received = append(f.received, h)
 	}
-	f.heard = f.heard[max(0, len(f.heard)-maxKept):]
+	f.received = f.received[max(0, len(f.received)-maxKept):]
 }
 
 // mayShow reports whether a thread may be the one that the user of its process
@@ -63,9 +63,9 @@ func (f *Fleet) presentThreads() map[Process]string {
 			x.of.gone = f.newest // a subagent's thread ends with its client
 		}
 	}
-	f.heard = slices.DeleteFunc(
-		f.heard,
-		func(h Heard) bool { return h.At < f.newest-keptFor },
+	f.received = slices.DeleteFunc(
+		f.received,
+		func(h Received) bool { return h.At < f.newest-keptFor },
 	)
 
 	of := map[Process]string{}
@@ -104,11 +104,11 @@ func (f *Fleet) Threads(now time.Time) (updates []Update) {
 		a.Resumed = id // whatever it was in before: that is where its client is
 		f.take(a, id, f.newest, alerts.CauseSession)
 		var late Update
-		f.heard = slices.DeleteFunc(f.heard, func(h Heard) bool {
+		f.received = slices.DeleteFunc(f.received, func(h Received) bool {
 			if h.Agent != id {
 				return false
 			}
-			late.Heard = append(late.Heard, Heard{a.ID, h.Text, h.At})
+			late.Received = append(late.Received, Received{a.ID, h.Text, h.At})
 			return true
 		})
 		updates = append(updates, f.updates(), late)

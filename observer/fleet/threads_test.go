@@ -113,9 +113,9 @@ func TestThreads(t *testing.T) {
 	}
 }
 
-// TestThreadHeard tests that the text of a new client's first prompt is kept when its
+// TestThreadReceived tests that the text of a new client's first prompt is kept when its
 // transcript is read before its process is found.
-func TestThreadHeard(t *testing.T) {
+func TestThreadReceived(t *testing.T) {
 	f := New(Options{
 		Clients: clientstest.Table(),
 		Alive:   func(int, string) bool { return true },
@@ -129,12 +129,12 @@ func TestThreadHeard(t *testing.T) {
 	c := ofParent(ofSession(1, prompt(after(1), "p1")), "")
 	c.Whole = false
 	c.Entries = []transcript.Entry{{
-		Kind: transcript.KindHeard,
+		Kind: transcript.KindContext,
 		Text: "[sm x] #a1b2c3",
 		At:   transcript.InstantOf(created.Add(time.Minute)),
 	}}
-	if n := f.Apply(c); len(n.Heard) != 1 || n.Heard[0].Agent != uuid(1) {
-		t.Fatalf("got %+v", n.Heard)
+	if n := f.Apply(c); len(n.Received) != 1 || n.Received[0].Agent != uuid(1) {
+		t.Fatalf("got %+v", n.Received)
 	}
 	others := ofParent(ofSession(2, prompt(after(1), "p2")), "")
 	others.Whole = false
@@ -144,11 +144,11 @@ func TestThreadHeard(t *testing.T) {
 	diff(
 		t,
 		"received",
-		[]Heard{{"worker", "[sm x] #a1b2c3", transcript.InstantOf(created.Add(time.Minute))}},
-		n.Heard,
+		[]Received{{"worker", "[sm x] #a1b2c3", transcript.InstantOf(created.Add(time.Minute))}},
+		n.Received,
 	)
-	if n := takeThreads(f, minute, open(7, 1, true)); len(n.Heard) != 0 {
-		t.Errorf("received twice: %+v", n.Heard)
+	if n := takeThreads(f, minute, open(7, 1, true)); len(n.Received) != 0 {
+		t.Errorf("received twice: %+v", n.Received)
 	}
 }
 

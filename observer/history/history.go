@@ -167,7 +167,7 @@ func (p *log) record(e *transcript.Entry) (r record, ok bool) {
 		r.key = cmp.Or(e.Origin, e.UUID)
 		// The prompt of a turn may come after its start.
 		p.begun = p.begun || e.Kind == transcript.KindTurnStart && e.Text != ""
-	case transcript.KindHeard, transcript.KindOther, transcript.KindRewind, transcript.KindContinued:
+	case transcript.KindContext, transcript.KindOther, transcript.KindRewind, transcript.KindContinued:
 		return r, false
 	default:
 		p.follows = p.follows || !p.begun

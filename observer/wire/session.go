@@ -171,7 +171,7 @@ func AddPolicy(s *api.Session, v *fleet.View, p *alerts.View) {
 	case alerts.Critical:
 		s.NoticePercent = v.Window.Percent(s.CriticalTokens)
 	}
-	s.NoticeHeard = p.Heard
+	s.NoticeRead = p.Read
 	s.Storming = p.Storming
 	s.Cycle = p.Cycle
 	s.IsCompacting = p.Compacting && !v.Ended

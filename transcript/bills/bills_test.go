@@ -106,7 +106,7 @@ func bills(l *Ledger) []transcript.Bill {
 func TestOpenings(t *testing.T) {
 	const resume = "Read /p/doc.md and continue from where you left off."
 	document := &transcript.Entry{
-		Kind: transcript.KindHeard,
+		Kind: transcript.KindContext,
 		UUID: 79,
 		Text: "=== HANDOFF LOADED (ID: x) ===",
 	}
@@ -141,7 +141,7 @@ func TestOpenings(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			var l Ledger
 			for _, e := range c.entries {
-				l.Heard(e)
+				l.Received(e)
 			}
 			l.Reply(read(1, 100), true)
 			var got []transcript.Billed
@@ -162,7 +162,7 @@ func TestAgainst(t *testing.T) {
 	before.Reply(read(1, 1000, "/p/a.go", "/p/b.go"), true)
 	before.Prompt([]byte("why does the reader lose the last line of a file"))
 	_, done := before.Take(nil)
-	after.Heard(aside("/clear"))
+	after.Received(aside("/clear"))
 	after.Prompt([]byte("Why does the reader lose the last line of a file?"))
 	after.Reply(read(2, 100, "/p/a.go"), true)
 	after.Results(&transcript.Entry{

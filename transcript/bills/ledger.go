@@ -251,16 +251,16 @@ func (l *Ledger) Prompt(text []byte) {
 	l.prompts.add(s, maxPrompts)
 }
 
-// Heard takes what reached the agent besides prompts, and prompts of sm itself:
+// Received takes what reached the agent besides prompts, and prompts of sm itself:
 // a session opens with a document or the prompt to go on from one, after a
 // handoff, or with a command to clear.
-func (l *Ledger) Heard(e *transcript.Entry) {
+func (l *Ledger) Received(e *transcript.Entry) {
 	kind := transcript.BilledHandoff
 	switch {
 	case e.Kind == transcript.KindAside && e.Text == "/clear":
 		kind = transcript.BilledClear
 	case e.Kind == transcript.KindTurnStart &&
-		wording.MayResume(e.Text), e.Kind == transcript.KindHeard &&
+		wording.MayResume(e.Text), e.Kind == transcript.KindContext &&
 		wording.IsDocument(e.Text):
 	default:
 		return

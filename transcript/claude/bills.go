@@ -23,8 +23,8 @@ func (f *Fold) bill(e *transcript.Entry) {
 		if e.Titled == transcript.TitlePrompt {
 			f.bills.Prompt(e.Title)
 		}
-		f.bills.Heard(e)
-	case transcript.KindHeard, transcript.KindAside:
-		f.bills.Heard(e)
+		f.bills.Received(e)
+	case transcript.KindContext, transcript.KindAside:
+		f.bills.Received(e)
 	}
 }

@@ -42,7 +42,7 @@ func TestCases(t *testing.T) {
 					clock(e.Until),
 				)
 			}
-			if e.Kind == transcript.KindHeard || e.Text != "" {
+			if e.Kind == transcript.KindContext || e.Text != "" {
 				fmt.Fprintf(&got, "= kind %d, %q\n", e.Kind, e.Text)
 			}
 		}

@@ -85,7 +85,7 @@ func (r *record) classify(w *walker, line []byte, e *transcript.Entry) {
 		e.Titled = transcript.TitleGenerated
 	case "attachment":
 		if string(w.Decode(r.attachment)) == "hook_additional_context" {
-			e.Kind = transcript.KindHeard
+			e.Kind = transcript.KindContext
 			// One string a line: those of sm itself, if there are any, as several hooks may
 			// have answered at once, and else all.
 			all := jsonwalk.Texts(r.said.Bytes(line), "")
@@ -101,7 +101,7 @@ func (r *record) classify(w *walker, line []byte, e *transcript.Entry) {
 	case "queue-operation":
 		if s := unwrap(w.Decode(r.queued)); wording.IsOurs(s) &&
 			string(w.Decode(r.operation)) == "enqueue" {
-			e.Kind = transcript.KindHeard
+			e.Kind = transcript.KindContext
 			e.Text = wording.Clip(s)
 		}
 	case "continued-in":

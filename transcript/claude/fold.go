@@ -156,8 +156,8 @@ func (f *Fold) Add(e *transcript.Entry) (fresh bool) {
 			f.Retrigger(i, transcript.Idle)
 		}
 		f.decide()
-	case transcript.KindHeard:
-		f.chain.heard = f.order
+	case transcript.KindContext:
+		f.chain.received = f.order
 	case transcript.KindAside:
 		return f.step(e, before)
 	case transcript.KindRewind:
@@ -171,13 +171,13 @@ func (f *Fold) Add(e *transcript.Entry) (fresh bool) {
 	case transcript.KindTurnStart:
 		f.step(e, before)
 		if e.Text != "" {
-			f.chain.heard = f.order
+			f.chain.received = f.order
 		}
 		f.chain.started = f.order
 		f.rested = false
 		f.decide()
 		if e.Turn != 0 && e.Turn == f.turn && s.InTurn && !e.Rewound {
-			e.Kind = transcript.KindHeard
+			e.Kind = transcript.KindContext
 			return true
 		}
 		f.turn = e.Turn

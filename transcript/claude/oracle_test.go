@@ -60,7 +60,7 @@ func oracle(line []byte) (transcript.Entry, error) {
 		e.Titled = transcript.TitleGenerated
 	case "attachment":
 		if a := objectOf(o["attachment"]); a.text("type") == "hook_additional_context" {
-			e.Kind, e.Text = transcript.KindHeard, ends(strings.Join(
+			e.Kind, e.Text = transcript.KindContext, ends(strings.Join(
 				oursAlone(textsOf(a["content"])),
 				"\n",
 			))
@@ -72,7 +72,7 @@ func oracle(line []byte) (transcript.Entry, error) {
 		}
 	case "queue-operation":
 		if s := unwrapped(o.text("content")); o.text("operation") == "enqueue" && ours(s) {
-			e.Kind, e.Text = transcript.KindHeard, ends(s)
+			e.Kind, e.Text = transcript.KindContext, ends(s)
 		}
 	}
 	if e.Kind != transcript.KindOther {

@@ -6,9 +6,9 @@ import "sm/transcript"
 // (Esc Esc) goes back to the point before a prompt, and its next user record then takes
 // the place of that prompt: behind the same parent.
 type chain struct {
-	points []point
-	spot         // the newest reading in the order of the file, empty after a compaction
-	heard  int64 // the newest record with a text of sm for the model
+	points   []point
+	spot           // the newest reading in the order of the file, empty after a compaction
+	received int64 // the newest record with a text of sm for the model
 	// The newest user record: whether it replaces another, its position in the file,
 	// and the newest stamp before it.
 	replaced bool
@@ -66,7 +66,7 @@ func (f *Fold) step(e *transcript.Entry, before transcript.Instant) bool {
 			if c.points[i].parent == e.Parent {
 				q := c.points[i]
 				c.replaced = true
-				if c.place != q.place || c.heard >= q.order { // or nothing has happened since
+				if c.place != q.place || c.received >= q.order { // or nothing has happened since
 					f.rewind(e, q, before)
 				}
 				p.before = q.before

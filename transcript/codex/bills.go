@@ -55,7 +55,7 @@ func (b *billing) take(f *Fold, r *record, e *transcript.Entry, fresh bool) {
 			bill := transcript.Bill{Millis: bills.Millis(b.fed, r.at), Before: e.PreTokens}
 			b.ledger.Compacted(len(f.Compactions)-1, bill)
 		}
-	case prompt, heard:
+	case prompt, hookText:
 		b.prompt(f, r, e)
 	case spent, counted:
 		if fresh && e.Message != 0 && !f.copies.now {
@@ -78,7 +78,7 @@ func (b *billing) prompt(f *Fold, r *record, e *transcript.Entry) {
 	if wording.MayResume(e.Text) {
 		opening.Kind = transcript.KindTurnStart
 	}
-	b.ledger.Heard(&opening)
+	b.ledger.Received(&opening)
 }
 
 // replied counts a reply, and hands over the calls that it made and that have their results.

@@ -130,7 +130,7 @@ func (p *payload) hookText(w *walker, line []byte, r *record) {
 		}
 	}
 	if len(own) > 0 {
-		r.kind = heard
+		r.kind = hookText
 		r.text = jsonwalk.Lines(own)
 	}
 }

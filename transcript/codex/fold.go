@@ -188,8 +188,8 @@ func (f *Fold) take(r *record, e *transcript.Entry) (fresh bool) {
 		return f.started(r, e)
 	case prompt:
 		return f.prompted(r, e)
-	case heard:
-		e.Kind = transcript.KindHeard
+	case hookText:
+		e.Kind = transcript.KindContext
 		e.Text = wording.Clip(r.text)
 		return true
 	case ended:
@@ -290,7 +290,7 @@ func (f *Fold) prompted(r *record, e *transcript.Entry) (fresh bool) {
 		e.Kind = transcript.KindTurnStart
 		e.UUID = r.turnKey(f.key, 1)
 	case e.Text != "":
-		e.Kind = transcript.KindHeard
+		e.Kind = transcript.KindContext
 	}
 	return e.Kind != transcript.KindOther
 }

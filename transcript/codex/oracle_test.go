@@ -131,7 +131,7 @@ func (p object) message(r *record) {
 		}
 	}
 	if len(own) > 0 {
-		r.kind, r.text = heard, []byte(strings.Join(own, "\n"))
+		r.kind, r.text = hookText, []byte(strings.Join(own, "\n"))
 	}
 }
 

@@ -18,7 +18,7 @@ const (
 	ended          // event_msg/task_complete or turn_aborted
 	compacted      // compacted
 	prompt         // what the user wrote: an item of clients since 0.146, an event of older ones
-	heard          // text of a hook for the model
+	hookText       // text of a hook for the model
 	rolled         // event_msg/thread_rolled_back: the conversation was rewound in place
 	called         // a call of a tool: function_call, custom_tool_call or local_shell_call
 	answered       // the result of one

@@ -54,16 +54,16 @@ func TestOverflow(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	unheard := r.path(
+	unwatched := r.path(
 		"-r",
 		idA,
 		"subagents",
 		"agent-1.jsonl",
 	) // the event of its folder is lost
-	r.append(unheard, reply(1, 5))
+	r.append(unwatched, reply(1, 5))
 	all := func(path string) bool { return r.files[path].Session.Messages == 1+writes/2 }
 	r.until("totals after an overflow", func() bool {
-		return all(paths[0]) && all(paths[1]) && r.files[unheard].Session.Messages == 1
+		return all(paths[0]) && all(paths[1]) && r.files[unwatched].Session.Messages == 1
 	})
 	if !r.right() {
 		t.Error(r.wrong())
@@ -176,9 +176,9 @@ func TestNothingLeft(t *testing.T) {
 	}
 }
 
-// TestEndsUnheard tests that a run that ends without a receiver, or before it has started,
+// TestEndsWithoutReceiver tests that a run that ends without a receiver, or before it has started,
 // leaves no goroutines either.
-func TestEndsUnheard(t *testing.T) {
+func TestEndsWithoutReceiver(t *testing.T) {
 	before := goleak.IgnoreCurrent()
 	r := newRig(t)
 	for i := range 50 {

@@ -67,8 +67,8 @@ func (p *Process) hook(ctx context.Context, args []string, began time.Time) {
 	} else {
 		event.SM = p.Origin(began)
 	}
-	answer, heard := Post(ctx, Sockets(p.Env, args), event.Encode(), true)
-	if !heard && !codex {
+	answer, answered := Post(ctx, Sockets(p.Env, args), event.Encode(), true)
+	if !answered && !codex {
 		answer = p.refusal(&event)
 	}
 	if !event.Event.Answered() || len(answer) == 0 || answer[0] != '{' ||

@@ -40,7 +40,7 @@ func Post(
 	sockets []string,
 	body []byte,
 	wait bool,
-) (answer []byte, heard bool) {
+) (answer []byte, answered bool) {
 	conn, err := socket.Dial(sockets)
 	if err != nil {
 		return nil, false // there is no observer
@@ -54,8 +54,8 @@ func Post(
 		stop()
 		return nil, false
 	}
-	answer, heard = readAnswer(conn)
-	if !stop() || !heard { // else the sender ended the answer, and not the deadline
+	answer, answered = readAnswer(conn)
+	if !stop() || !answered { // else the sender ended the answer, and not the deadline
 		return nil, false
 	}
 	return bytes.TrimSpace(answer), true

@@ -64,11 +64,11 @@ func (p *Process) statusline(
 			sample.CurrentDir,
 			sample.CWD,
 		})
-		answer, heard := Post(ctx, Sockets(p.Env, args), sample.Encode(), wait)
+		answer, answered := Post(ctx, Sockets(p.Env, args), sample.Encode(), wait)
 		var a hook.StatusAnswer
 		_ = json.Unmarshal(answer, &a) // without an observer there is no line
 		guarded = plain.Line(a.Line)
-		if wait && !heard {
+		if wait && !answered {
 			guarded = overflowLine(&sample)
 		}
 	}

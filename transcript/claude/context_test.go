@@ -6,9 +6,9 @@ import (
 	"sm/transcript"
 )
 
-// TestHeardTextIsItsOwn tests that an entry's text does not refer to the line's buffer, which
+// TestContextTextIsItsOwn tests that an entry's text does not refer to the line's buffer, which
 // is reused.
-func TestHeardTextIsItsOwn(t *testing.T) {
+func TestContextTextIsItsOwn(t *testing.T) {
 	line := []byte(prompted("a", `"[sm 7] time to write"`))
 	var e transcript.Entry
 	noErrors(t, scan(line, &e))

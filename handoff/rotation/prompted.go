@@ -6,20 +6,20 @@ import (
 )
 
 const (
-	// heardBytes is how much of a long prompt's beginning is compared: the transcript's
+	// comparedBytes is how much of a long prompt's beginning is compared: the transcript's
 	// reader keeps 992 bytes of it.
-	heardBytes = 990
-	// maxOverheard limits the sessions in which a prompt is remembered.
-	maxOverheard = 4
+	comparedBytes = 990
+	// maxUnassigned limits the sessions in which a prompt is remembered.
+	maxUnassigned = 4
 )
 
 // apply confirms a rotation. If a human was quicker and began the new context, only the
 // prompt's own text proves that it arrived.
-func (in Heard) apply(m *Machine) {
+func (in Prompted) apply(m *Machine) {
 	r := m.open[in.Agent]
 	switch {
 	case r == nil:
-		m.overhear(in)
+		m.keepUnassigned(in)
 		return
 	case !r.awaits(in):
 		return
@@ -41,40 +41,40 @@ func (in Heard) apply(m *Machine) {
 }
 
 // awaits reports whether a prompt is the rotation's, which may have been given by now.
-func (r *Rotation) awaits(in Heard) bool {
+func (r *Rotation) awaits(in Prompted) bool {
 	given := r.State.Touched() && (r.State != Clearing || r.Way == WayRestart)
 	return given && !in.At.Before(r.Began) && isPrompt(in.Text, r.Prompt)
 }
 
-// overhear remembers a prompt in a session whose agent is not known yet. It is stored
+// keepUnassigned remembers a prompt in a session whose agent is not known yet. It is stored
 // together with the position in the transcript, which is not read again.
-func (m *Machine) overhear(in Heard) {
+func (m *Machine) keepUnassigned(in Prompted) {
 	for _, r := range m.open {
 		known := slices.ContainsFunc(
-			r.Overheard[:],
-			func(o Heard) bool { return o.Session == in.Session },
+			r.Unassigned[:],
+			func(o Prompted) bool { return o.Session == in.Session },
 		)
 		if in.Session == "" || in.Session == r.Left || known || !r.awaits(in) {
 			continue
 		}
 		// It takes a place that is free, as in the shorter lists of older versions, or the oldest.
-		i := max(0, slices.Index(r.Overheard[:], Heard{}))
-		copy(r.Overheard[i:], r.Overheard[i+1:])
-		r.Overheard[maxOverheard-1] = in
+		i := max(0, slices.Index(r.Unassigned[:], Prompted{}))
+		copy(r.Unassigned[i:], r.Unassigned[i+1:])
+		r.Unassigned[maxUnassigned-1] = in
 	}
 }
 
 // Recall returns, once, the prompts that were seen in the agents' present sessions before
 // the sessions' agents were known.
-func (m *Machine) Recall(sessionOf func(string) string) (list []Heard) {
+func (m *Machine) Recall(sessionOf func(string) string) (list []Prompted) {
 	for _, agent := range m.Opens() {
 		session := sessionOf(agent)
-		for i := range m.open[agent].Overheard {
-			o := &m.open[agent].Overheard[i]
+		for i := range m.open[agent].Unassigned {
+			o := &m.open[agent].Unassigned[i]
 			if session != "" && o.Session == session {
 				o.Agent = agent
 				list = append(list, *o)
-				*o = Heard{}
+				*o = Prompted{}
 			}
 		}
 	}
@@ -86,8 +86,8 @@ func (m *Machine) Recall(sessionOf func(string) string) (list []Heard) {
 func isPrompt(text, prompt string) bool {
 	text = firstLine(text)
 	prompt = firstLine(prompt)
-	if len(prompt) > heardBytes {
-		return len(text) >= heardBytes && text[:heardBytes] == prompt[:heardBytes]
+	if len(prompt) > comparedBytes {
+		return len(text) >= comparedBytes && text[:comparedBytes] == prompt[:comparedBytes]
 	}
 	return text == prompt
 }
