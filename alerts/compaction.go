@@ -187,7 +187,7 @@ func margin(window int64) int64 { return max(0, window) / 50 }
 // noticeCompacted notifies the parent, or the operator if there is none, once
 // that the agent was compacted and still runs.
 func (e *Engine) noticeCompacted(a *AgentState, o *Event, trigger Trigger) {
-	if trigger == transcript.Idle || a.Said[KindCompacted].At != 0 {
+	if trigger == transcript.Idle || a.Sent[KindCompacted].At != 0 {
 		return
 	}
 	if trigger == transcript.Unknown &&

@@ -111,7 +111,7 @@ func (e *Engine) open(a *AgentState, o *Event) {
 		e.dateBackEcho(a, o.at)
 	}
 	for _, k := range []Kind{KindWarning, KindCritical} {
-		act.Warned = act.Warned || a.Said[k].Key.Agent != "" && a.Said[k].At <= o.at
+		act.Warned = act.Warned || a.Sent[k].Key.Agent != "" && a.Sent[k].At <= o.at
 	}
 	e.out = append(e.out, act)
 	a.Cycle++
@@ -156,9 +156,9 @@ func (e *Engine) dateBackEcho(a *AgentState, at Instant) {
 	if !e.echo(*sample, before, at) {
 		return
 	}
-	for k := range a.Said {
-		if a.Said[k].At == sample.At {
-			a.Said[k].At = at
+	for k := range a.Sent {
+		if a.Sent[k].At == sample.At {
+			a.Sent[k].At = at
 		}
 	}
 	sample.At = at
@@ -174,18 +174,18 @@ func (e *Engine) withdrawOld(a *AgentState, o *Event) {
 	}
 	var gone []Kind
 	for _, k := range old {
-		if s := a.Said[k]; s.At != 0 && (s.At <= o.at || k == KindCompacted) &&
+		if s := a.Sent[k]; s.At != 0 && (s.At <= o.at || k == KindCompacted) &&
 			!a.stillValid(k, o) {
 			gone = append(gone, k)
 		}
 	}
 	e.withdraw(a, gone...)
 	for _, k := range gone {
-		a.Said[k] = Said{}
+		a.Sent[k] = Sent{}
 	}
 	if o.Cause != CauseRewind {
-		a.Said[KindCompacted] = Said{}
-		a.Said[KindStorm] = Said{}
+		a.Sent[KindCompacted] = Sent{}
+		a.Sent[KindStorm] = Sent{}
 	}
 }
 
@@ -246,7 +246,7 @@ func (e *Engine) clearContext(a *AgentState, t Instant) {
 // agent read it in a part of the conversation that remains. A milder notice that
 // was covered by the critical one goes with that.
 func (a *AgentState) stillValid(k Kind, o *Event) bool {
-	s := a.Said[k]
+	s := a.Sent[k]
 	if o.Cause != CauseRewind || s.At == 0 {
 		return false
 	}

@@ -34,8 +34,8 @@ func (e *Engine) send(a *AgentState, k Kind, at Instant, d Data) {
 	if k == KindNoData {
 		key.Ref = strconv.Itoa(a.Episodes)
 	} else {
-		a.Said[k].Key = key
-		a.Said[k].Open = true
+		a.Sent[k].Key = key
+		a.Sent[k].Open = true
 	}
 	text, plain := e.text(k, d)
 	modes := [Kinds]Mode{KindCritical: Urgent, KindStorm: Important}
@@ -43,7 +43,7 @@ func (e *Engine) send(a *AgentState, k Kind, at Instant, d Data) {
 		if t.Role == Operator && (k == KindStorm || len(to) > 1) {
 			key.Ref = operatorCopy
 		}
-		say := Say{
+		deliver := Deliver{
 			Key:   key,
 			To:    t,
 			Mode:  modes[k],
@@ -53,10 +53,10 @@ func (e *Engine) send(a *AgentState, k Kind, at Instant, d Data) {
 		}
 		if t.Role == Operator && e.Title != nil {
 			d.Name = e.Title(a.Agent)
-			say.Text, _ = e.text(k, d)
-			say.Plain = text
+			deliver.Text, _ = e.text(k, d)
+			deliver.Plain = text
 		}
-		e.out = append(e.out, say)
+		e.out = append(e.out, deliver)
 	}
 	e.counters.Notices[k]++
 }
@@ -86,14 +86,14 @@ func (e *Engine) recipients(a *AgentState, k Kind) (to []Target) {
 
 // cover marks a kind of notice as covered in this cycle.
 func (a *AgentState) cover(k Kind, at Instant) {
-	a.Said[k].At = cmp.Or(a.Said[k].At, at)
+	a.Sent[k].At = cmp.Or(a.Sent[k].At, at)
 }
 
 // withdraw takes back notices of these kinds that may still be queued.
 func (e *Engine) withdraw(a *AgentState, list ...Kind) {
 	var keys []Key
 	for _, k := range list {
-		if s := &a.Said[k]; s.Open {
+		if s := &a.Sent[k]; s.Open {
 			s.Open = false
 			keys = append(keys, s.Key)
 		}
@@ -140,14 +140,14 @@ func (e *Engine) SendUnsent(agent string) []Action {
 // agent could not be reached. Those that the critical notice covers stay unsent.
 func (e *Engine) sendUnsent(a *AgentState) {
 	unsent := slices.DeleteFunc(contextKinds(), func(k Kind) bool {
-		return a.Said[k].At == 0 || a.Said[k].Key.Agent != ""
+		return a.Sent[k].At == 0 || a.Sent[k].Key.Agent != ""
 	})
-	if len(unsent) == 0 || a.Compacting || a.Said[KindCritical].Key.Agent != "" ||
+	if len(unsent) == 0 || a.Compacting || a.Sent[KindCritical].Key.Agent != "" ||
 		!e.present(a, e.now) || !e.reaches(a.Agent) {
 		return
 	}
 	for _, k := range unsent {
-		a.Said[k] = Said{}
+		a.Sent[k] = Sent{}
 	}
 	e.changed[a.Agent] = true
 	e.decide(a)
@@ -303,7 +303,7 @@ func (e *Engine) stormOf(a *AgentState) (count, turns int) {
 // storm begins a storm and sends the notice once a cycle.
 func (e *Engine) storm(a *AgentState, at Instant, count, turns int) {
 	a.Storming = true
-	if a.Said[KindStorm].At != 0 {
+	if a.Sent[KindStorm].At != 0 {
 		return
 	}
 	e.counters.Storms++

@@ -125,8 +125,8 @@ func (e *Engine) Step(ev Event) []Action {
 		e.alert(a, ev.Notice, t)
 	case EventRead:
 		k := ev.Notice
-		if k < Kinds && a.Said[k].At != 0 && a.Said[k].Key.Cycle == ev.Cycle {
-			a.Said[k].Read = t
+		if k < Kinds && a.Sent[k].At != 0 && a.Sent[k].Key.Cycle == ev.Cycle {
+			a.Sent[k].Read = t
 		}
 	}
 	switch {
@@ -227,8 +227,8 @@ func (e *Engine) Rename(from, to string) bool {
 		named.Turned = a.Turned
 		a = named
 	}
-	for k := range a.Said {
-		if key := &a.Said[k].Key; key.Agent == from {
+	for k := range a.Sent {
+		if key := &a.Sent[k].Key; key.Agent == from {
 			key.Agent = to
 		}
 	}
@@ -344,7 +344,7 @@ func (e *Engine) where(is func(*AgentState) bool) (ids []string) {
 func (e *Engine) OpenReports(id string) (keys []Key) {
 	if a := e.agents[id]; a != nil {
 		for _, k := range [...]Kind{KindCompacted, KindStorm} {
-			if s := a.Said[k]; s.Open {
+			if s := a.Sent[k]; s.Open {
 				keys = append(keys, s.Key)
 			}
 		}

@@ -36,7 +36,7 @@ func TestNewRefuses(t *testing.T) {
 	if err := e.Configure(o); err == nil {
 		t.Error("Configure accepted an invalid text")
 	}
-	check(t, []string{"say a/1/critical to self"}, play(e, reading(1, 150_000)))
+	check(t, []string{"deliver a/1/critical to self"}, play(e, reading(1, 150_000)))
 }
 
 func TestCustomTexts(t *testing.T) {
@@ -90,7 +90,7 @@ func TestModesAndNames(t *testing.T) {
 		active(60, true),
 		tick(660),
 	) {
-		if s, ok := act.(Say); ok {
+		if s, ok := act.(Deliver); ok {
 			got[s.Key.Kind.String()] = s.Mode
 		}
 	}
@@ -196,7 +196,7 @@ func TestRename(t *testing.T) {
 	}
 	critical := reading(2, 150_000)
 	critical.Agent = "c"
-	check(t, []string{"withdraw c/1/warning", "say c/1/critical to self"}, play(e, critical))
+	check(t, []string{"withdraw c/1/warning", "deliver c/1/critical to self"}, play(e, critical))
 
 	if e.Rename("c", "d"); e.agents["d"].Name != "" || e.agents["d"].Parent != "" {
 		t.Error("an agent that gives its name away keeps name and parent")
@@ -221,7 +221,7 @@ func FuzzEngine(f *testing.F) {
 	f.Fuzz(func(t *testing.T, b []byte) {
 		e := newEngine(t, timeOnly)
 		again := newEngine(t, timeOnly)
-		said := map[Key]bool{}
+		sent := map[Key]bool{}
 		now := 0.0
 		for i := 0; len(b) >= 6 && i < 300; i++ {
 			ev := fuzzed(b[:6], &now)
@@ -232,14 +232,14 @@ func FuzzEngine(f *testing.F) {
 				t.Fatalf("%+v (-kept +restored):\n%s", ev, diff)
 			}
 			for _, act := range actions {
-				s, ok := act.(Say)
+				s, ok := act.(Deliver)
 				if !ok {
 					continue
 				}
-				if said[s.Key] {
+				if sent[s.Key] {
 					t.Fatalf("%s is repeated", s.Key)
 				}
-				said[s.Key] = true
+				sent[s.Key] = true
 				if v := e.Agent(s.Key.Agent); s.Key.Cycle > v.Cycle || s.Text == "" {
 					t.Fatalf("%+v in cycle %d", s, v.Cycle)
 				}

@@ -117,7 +117,7 @@ func (g *Growth) turns(rest float64) Range {
 // left, by the low end of the range.
 func (e *Engine) noticeForecast(a *AgentState, r Reading) {
 	o := &e.options
-	if o.ForecastReplies <= 0 && o.ForecastTurns <= 0 || a.Said[KindForecast].At != 0 {
+	if o.ForecastReplies <= 0 && o.ForecastTurns <= 0 || a.Sent[KindForecast].At != 0 {
 		return
 	}
 	within := func(r Range, most int) bool {

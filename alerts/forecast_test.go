@@ -219,9 +219,9 @@ func TestForecastNotice(t *testing.T) {
 				check(
 					t,
 					[]string{
-						"say a/1/forecast to self",
+						"deliver a/1/forecast to self",
 						"withdraw a/1/forecast",
-						"say a/1/critical to self",
+						"deliver a/1/critical to self",
 					},
 					lines(actions),
 				)

@@ -118,8 +118,8 @@ func (e *Engine) text(k Kind, d Data) (text, plain string) {
 // figures; the zero key for none.
 func (e *Engine) Warning(agent string) (key Key, text, plain string) {
 	a := e.agent(agent)
-	if said := &a.Said[KindWarning]; said.Open && said.Read == 0 {
-		key = said.Key
+	if sent := &a.Sent[KindWarning]; sent.Open && sent.Read == 0 {
+		key = sent.Key
 		text, plain = e.text(KindWarning, a.data())
 	}
 	return key, text, plain

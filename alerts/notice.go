@@ -121,12 +121,12 @@ type Target struct {
 	Agent string
 }
 
-// Action is a decision of the engine: a [Say], [Unreached], [Withdraw], [SetLevel],
+// Action is a decision of the engine: a [Deliver], [Unreached], [Withdraw], [SetLevel],
 // [Opened], [Remind] or [Skip].
 type Action any
 
-// Say is a notice to be delivered.
-type Say struct {
+// Deliver is a notice to be delivered.
+type Deliver struct {
 	Key  Key
 	To   Target
 	Mode Mode

@@ -21,7 +21,7 @@ func TestNoticesNameTheAgent(t *testing.T) {
 		30_000,
 	),
 		boundary(600, 2), reading(601, 30_000), boundary(1200, 3)) {
-		s, ok := act.(Say)
+		s, ok := act.(Deliver)
 		if !ok {
 			continue
 		}

@@ -120,9 +120,9 @@ func (e *Engine) decide(a *AgentState) {
 		return
 	}
 	switch {
-	case level == Critical && a.Said[KindCritical].At == 0:
+	case level == Critical && a.Sent[KindCritical].At == 0:
 		e.warn(a, KindCritical, r)
-	case level >= Warn && a.Said[KindWarning].At == 0:
+	case level >= Warn && a.Sent[KindWarning].At == 0:
 		e.warn(a, KindWarning, r)
 	default:
 		e.noticeForecast(a, r)
@@ -175,7 +175,7 @@ func (e *Engine) alert(a *AgentState, k Kind, t Instant) {
 	switch k {
 	case KindWarning, KindCritical, KindForecast:
 		switch {
-		case !known || a.Said[k].At != 0 || a.Said[KindCritical].At != 0:
+		case !known || a.Sent[k].At != 0 || a.Sent[KindCritical].At != 0:
 		case k == KindForecast:
 			e.sendForecast(a, r, e.forecast(a))
 		default:

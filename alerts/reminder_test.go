@@ -70,12 +70,12 @@ func reminded(actions []Action) (list []string) {
 }
 
 // ticked ticks the engine at these seconds.
-func ticked(e *Engine, list ...float64) (said []string) {
+func ticked(e *Engine, list ...float64) (sent []string) {
 	for _, s := range list {
 		actions, _ := e.Tick(sec(s))
-		said = append(said, reminded(actions)...)
+		sent = append(sent, reminded(actions)...)
 	}
-	return said
+	return sent
 }
 
 func wants(t testing.TB, what string, want, got []string) {

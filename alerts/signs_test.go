@@ -47,8 +47,8 @@ func TestSignsInAnyOrder(t *testing.T) {
 			e,
 		); v.Cycle != 2 || v.Compacting ||
 			e.counters.Attempts != [4]uint64{1} ||
-			count["say a/2/compacted to parent"] != 1 || count["say a/1/critical to self"] != 1 ||
-			count["say a/2/warning to self"] != 1 || count["say a/2/critical to self"] != 0 || t.Failed() {
+			count["deliver a/2/compacted to parent"] != 1 || count["deliver a/1/critical to self"] != 1 ||
+			count["deliver a/2/warning to self"] != 1 || count["deliver a/2/critical to self"] != 0 || t.Failed() {
 			t.Fatalf("order %v:\n%v\n%+v", order, got, v)
 		}
 	})

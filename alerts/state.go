@@ -78,8 +78,8 @@ func (r *Reading) window() transcript.Window {
 	return transcript.Window{Tokens: r.Window, Reserved: r.Reserved}
 }
 
-// Said is a notice of the current cycle.
-type Said struct {
+// Sent is a notice of the current cycle.
+type Sent struct {
 	// At is the time of its cause; 0: not sent.
 	At Instant `json:",omitzero"`
 	// Key is its key; empty if it was not sent but counts as covered.
@@ -151,8 +151,8 @@ type AgentState struct {
 	Level   Level `json:",omitzero"`
 	Percent int   `json:",omitzero"`
 	Known   bool  `json:",omitzero"`
-	// Said are the notices of this cycle by Kind, other than no-data.
-	Said [Kinds]Said `json:",omitzero"`
+	// Sent are the notices of this cycle by Kind, other than no-data.
+	Sent [Kinds]Sent `json:"Said,omitzero"`
 
 	// Begun is the start of a compaction without result, 0 for none. Compacting
 	// ends when it is given up. Trigger belongs to it.

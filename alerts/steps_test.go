@@ -137,8 +137,8 @@ func lines(actions []Action) []string {
 	var got []string
 	for _, act := range actions {
 		switch act := act.(type) {
-		case Say:
-			got = append(got, fmt.Sprintf("say %s to %s", act.Key, act.To.Role))
+		case Deliver:
+			got = append(got, fmt.Sprintf("deliver %s to %s", act.Key, act.To.Role))
 		case Withdraw:
 			var keys []string
 			for _, k := range act.Keys {
@@ -173,7 +173,7 @@ func check(t *testing.T, want, got []string) {
 func texts(actions []Action) []string {
 	var got []string
 	for _, act := range actions {
-		if s, ok := act.(Say); ok {
+		if s, ok := act.(Deliver); ok {
 			got = append(got, s.Text)
 		}
 	}

@@ -57,9 +57,9 @@ func (e *Engine) Agent(id string) (v View) {
 		v.Level = e.level(id, r)
 		switch v.Level {
 		case Warn:
-			v.Read = a.Said[KindWarning].Read != 0
+			v.Read = a.Sent[KindWarning].Read != 0
 		case Critical:
-			v.Read = a.Said[KindCritical].Read != 0
+			v.Read = a.Sent[KindCritical].Read != 0
 		}
 	} else {
 		r = a.Before // the client is still the same

@@ -32,7 +32,7 @@ func newWitness(t *testing.T, lives []*life) *witness {
 func (w *witness) see(actions []Action) {
 	for _, act := range actions {
 		switch act := act.(type) {
-		case Say:
+		case Deliver:
 			if w.keys[act.Key] {
 				w.t.Errorf("%s is repeated", act.Key)
 			}
@@ -153,15 +153,15 @@ func (w *witness) judge(e *Engine, clean bool) {
 				KindWarning:  l.mild[cycle],
 				KindCritical: top >= window*645/1000,
 			} {
-				if said := w.received[fmt.Sprintf("%s %s %d", id, k, cycle)] == 1; said != due {
+				if sent := w.received[fmt.Sprintf("%s %s %d", id, k, cycle)] == 1; sent != due {
 					w.t.Errorf(
-						"%s reached %d in cycle %d; %s is due: %v, said: %v",
+						"%s reached %d in cycle %d; %s is due: %v, sent: %v",
 						id,
 						top,
 						cycle,
 						k,
 						due,
-						said,
+						sent,
 					)
 				}
 			}

@@ -18,8 +18,8 @@ import (
 func (c *core) act(actions []alerts.Action, now time.Time) {
 	for _, action := range actions {
 		switch x := action.(type) {
-		case alerts.Say:
-			c.say(x, now)
+		case alerts.Deliver:
+			c.deliverNotice(x, now)
 		case alerts.Unreached: // to restart it takes no message
 			c.rotateByItself(x.Agent, now)
 		case alerts.Withdraw:
@@ -46,8 +46,8 @@ func (c *core) act(actions []alerts.Action, now time.Time) {
 	}
 }
 
-// say delivers a notice to its recipient.
-func (c *core) say(s alerts.Say, now time.Time) {
+// deliverNotice delivers a notice to its recipient.
+func (c *core) deliverNotice(s alerts.Deliver, now time.Time) {
 	if s.Key.Kind == alerts.KindNoData {
 		if v, _ := c.fleet.View(s.Key.Agent, now); v.Waits {
 			return // it waits for a person
@@ -108,7 +108,7 @@ func (c *core) put(m outbox.Message, made time.Time) {
 }
 
 // withReread adds the files to the agent's own critical notice.
-func (c *core) withReread(s *alerts.Say, now time.Time) {
+func (c *core) withReread(s *alerts.Deliver, now time.Time) {
 	if s.Key.Kind != alerts.KindCritical || s.To.Role != alerts.Self {
 		return
 	}

@@ -255,11 +255,11 @@ func (c *core) alert(
 			At:     x.Began,
 			Notice: x.Kind,
 		})
-		said := func(x alerts.Action) bool {
-			_, ok := x.(alerts.Say)
+		delivers := func(x alerts.Action) bool {
+			_, ok := x.(alerts.Deliver)
 			return ok
 		}
-		if slices.ContainsFunc(actions, said) {
+		if slices.ContainsFunc(actions, delivers) {
 			given++
 		}
 		c.act(actions, now)

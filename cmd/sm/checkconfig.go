@@ -45,13 +45,13 @@ $ sm check-config --print              # to start a file with, under another nam
 		}
 		if len(cfg.Operator.Notify) > 0 {
 			if _, err := exec.LookPath(cfg.Operator.Notify[0]); err != nil {
-				env.say(
+				env.note(
 					"warning: operator.notify: %v; no notification would be sent: give an existing program",
 					err,
 				)
 			}
 		} else if cfg.Operator.Waiting > 0 {
-			env.say("warning: operator.waiting: notices are only logged: set operator.notify")
+			env.note("warning: operator.waiting: notices are only logged: set operator.notify")
 		}
 		if show {
 			return cfg.Print(env.Stdout)
@@ -91,6 +91,6 @@ func warnStray(env *environ) {
 		if v[1] != "" {
 			hint = "; did you mean " + v[1] + "?"
 		}
-		env.say("warning: variable %s sets nothing%s", v[0], hint)
+		env.note("warning: variable %s sets nothing%s", v[0], hint)
 	}
 }

@@ -82,7 +82,7 @@ func (env *environ) documents(cmd *cobra.Command) (documentSource, error) {
 	}
 	asked := &askedDocuments{ctx: cmd.Context(), client: client}
 	if _, err := asked.List(time.Now()); errors.Is(err, api.ErrNoObserver) {
-		env.say("no observer answers for its documents; these are the files in %s", dir)
+		env.note("no observer answers for its documents; these are the files in %s", dir)
 		return files, nil
 	}
 	return asked, nil

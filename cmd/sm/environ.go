@@ -62,8 +62,8 @@ func absentf(format string, args ...any) error {
 	return &exitError{exitUsage, fmt.Errorf(format, args...)}
 }
 
-// say prints a line to standard error.
-func (env *environ) say(format string, args ...any) {
+// note prints a line to standard error.
+func (env *environ) note(format string, args ...any) {
 	fmt.Fprintln(env.Stderr, "sm: "+screen.OneLine(fmt.Sprintf(format, args...)))
 }
 

@@ -241,7 +241,7 @@ func TestForeignSocketPassedOver(t *testing.T) {
 		t.Skip("only root can be another user")
 	}
 	r := newForeignRig(t, 0, 65534)
-	e := newEar(t, say("answer"))
+	e := newListener(t, respond("answer"))
 	if got := answerOf(
 		t.Context(),
 		[]string{r.path, e.socket},

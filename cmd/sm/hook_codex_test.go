@@ -82,7 +82,7 @@ func TestCodexHook(t *testing.T) {
 		{"a subagent's end", child + `SubagentStop"}`, said("SubagentStop"), "", "own", nil},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			e := newEar(t, say(tt.answer))
+			e := newListener(t, respond(tt.answer))
 			vars := map[string]string{
 				"SM_SOCKET":                 e.socket,
 				"CLAUDE_SESSION_MANAGER_ID": "web",

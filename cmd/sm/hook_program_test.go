@@ -58,7 +58,7 @@ func TestNoticesNameAProgramThatRuns(t *testing.T) {
 		{"nothing to run in it", "/nowhere", program, answerToAgent, answerToAgent},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			e := newEar(t, say(c.answer))
+			e := newListener(t, respond(c.answer))
 			env := testEnv(map[string]string{"SM_SOCKET": e.socket, "PATH": c.path})
 			env.Executable = func() (string, error) { return c.program, nil }
 			env.Stdin = strings.NewReader(`{"session_id":"s1","hook_event_name":"Stop"}`)

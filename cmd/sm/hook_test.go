@@ -29,7 +29,7 @@ type ear struct {
 	received []string
 }
 
-func newEar(t testing.TB, answer http.HandlerFunc) *ear {
+func newListener(t testing.TB, answer http.HandlerFunc) *ear {
 	t.Helper()
 	dir, err := os.MkdirTemp("", "sm") // t.TempDir is too long for a socket
 	noErrors(t, err)
@@ -94,7 +94,7 @@ func (e *ear) wait(t testing.TB) string {
 	return e.all()[0]
 }
 
-func say(text string) http.HandlerFunc {
+func respond(text string) http.HandlerFunc {
 	return func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, text) }
 }
 
@@ -121,7 +121,7 @@ const answerToAgent = `{"hookSpecificOutput":{"hookEventName":"Stop","additional
 
 func TestHookTellsAndAnswers(t *testing.T) {
 	t.Parallel()
-	e := newEar(t, say(answerToAgent))
+	e := newListener(t, respond(answerToAgent))
 	vars := map[string]string{
 		"SM_SOCKET": e.socket, "CLAUDE_SESSION_MANAGER_ID": "web", "SM_PARENT_ID": "boss", "SM_NAME": "w", "SM_PROVIDER": "claude",
 		"TMUX": "/tmp/tmux-0/default,4711,0", "TMUX_PANE": "%3", "CLAUDE_PID": "2000000000",
@@ -164,7 +164,7 @@ func TestHookTellsAndAnswers(t *testing.T) {
 // open.
 func TestHookWithoutEndOfInput(t *testing.T) {
 	t.Parallel()
-	e := newEar(t, say(answerToAgent))
+	e := newListener(t, respond(answerToAgent))
 	r, w := io.Pipe()
 	defer w.Close()
 	go func() { _, _ = w.Write([]byte(`{"hook_event_name":"Stop","x":"}{"}`)) }()
@@ -253,7 +253,7 @@ func hookPaths(path string) (programs []string) {
 // streams of the process are in.
 func TestHookProcess(t *testing.T) {
 	t.Parallel()
-	e := newEar(t, say(answerToAgent))
+	e := newListener(t, respond(answerToAgent))
 	path := smallPath(t)
 	const payload = `{"hook_event_name":"Stop"}`
 	for _, program := range hookPaths(path) {

@@ -72,7 +72,7 @@ $ sm install --codex
 			return fmt.Errorf("nothing is changed: %w", err)
 		}
 		if stale != "" {
-			env.say("note: %s belongs to another version of sm, so hooks call sm itself: "+
+			env.note("note: %s belongs to another version of sm, so hooks call sm itself: "+
 				"put the two of one version there, and install again", quote(stale))
 		}
 		err = installClients(cmd.Context(), env, o, codexAlone)
@@ -114,7 +114,7 @@ func installClients(
 		return err
 	}
 	if err := o.Install(ctx, install.Codex()); err != nil {
-		env.say("note: no hooks for Codex: %v", err)
+		env.note("note: no hooks for Codex: %v", err)
 	}
 	return nil
 }
@@ -138,7 +138,7 @@ func noteAfter(
 			continue // not trusted yet, which the installation has printed
 		}
 		if f.Remedy != "" && slices.Contains(checks, f.Check) {
-			env.say("note: %s: %s; %s", f.Check, f.Text, f.Remedy)
+			env.note("note: %s: %s; %s", f.Check, f.Text, f.Remedy)
 		}
 	}
 	return err

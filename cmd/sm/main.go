@@ -78,7 +78,7 @@ func (env *environ) execute(ctx context.Context, args []string) int {
 		err = exit
 	}
 	if exit.err != nil {
-		env.say("%v", err)
+		env.note("%v", err)
 	}
 	return exit.code
 }

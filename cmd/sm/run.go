@@ -219,18 +219,18 @@ func (r *agentRun) run(ctx context.Context) error {
 		registered := r.register(ctx)
 		_, unknown := r.options.Again(r.options.Argv, "")
 		if unknown == nil && errors.Is(registered, api.ErrNoObserver) {
-			r.env.say("no observer is running, and none can rotate this agent until one does; start it with 'sm observe'")
+			r.env.note("no observer is running, and none can rotate this agent until one does; start it with 'sm observe'")
 		}
 	}
 	result, err := supervise.Run(r.options)
 	if result.Restarts > 0 {
-		r.env.say("restarted the client %d of %d times", result.Restarts, r.options.Restarts)
+		r.env.note("restarted the client %d of %d times", result.Restarts, r.options.Restarts)
 	}
 	for _, reason := range result.Refused {
-		r.env.say("did not restart the client: %s", reason)
+		r.env.note("did not restart the client: %s", reason)
 	}
 	if result.Left > 0 {
-		r.env.say("%d processes of the client do not end; see 'ps -o pid,stat,args'", result.Left)
+		r.env.note("%d processes of the client do not end; see 'ps -o pid,stat,args'", result.Left)
 	}
 	if err != nil || result.Code != 0 {
 		return &exitError{result.Code, err}

@@ -146,7 +146,7 @@ func (env *environ) sessionActivate(
 		Alive:  proc.Alive,
 	})
 	if done.SetAside != "" {
-		env.say("the damaged state is kept as %s", done.SetAside)
+		env.note("the damaged state is kept as %s", done.SetAside)
 	}
 	if err != nil {
 		return err

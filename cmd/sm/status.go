@@ -178,7 +178,7 @@ func (st *statusRun) list(ctx context.Context) error {
 	case len(all.Sessions)+all.Others == 0 && st.client != "":
 		return st.print("no sessions of %s", st.client)
 	case all.CatchingUp:
-		st.say("the observer is still reading what existed when it started; ask again in a moment")
+		st.note("the observer is still reading what existed when it started; ask again in a moment")
 	}
 	return st.write(st.printer(), all)
 }

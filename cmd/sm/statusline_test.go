@@ -32,7 +32,7 @@ func callStatusline(
 // status lines wrap each other.
 func TestStatuslineNeverInsideItself(t *testing.T) {
 	t.Parallel()
-	e := newEar(t, say(""))
+	e := newListener(t, respond(""))
 	in := `{"session_id":"s","version":"2.1.197","context_window":{"used_percentage":42}}`
 	got := callStatusline(
 		t,
@@ -83,7 +83,7 @@ func TestStatuslineGuarded(t *testing.T) {
 		{"several lines", `{"line":"WEB\n[x]\u001b 1%"}`, "WEB [x]? 1%\n"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			vars := map[string]string{"SM_SOCKET": newEar(t, say(tt.answer)).socket}
+			vars := map[string]string{"SM_SOCKET": newListener(t, respond(tt.answer)).socket}
 			if got := callStatusline(t, vars, in); got != tt.want {
 				t.Errorf("got %q, want %q", got, tt.want)
 			}
@@ -99,7 +99,7 @@ func TestStatuslineGuarded(t *testing.T) {
 // wait for the observer's answer, and the report arrives.
 func TestStatuslineWaitsForNoLine(t *testing.T) {
 	t.Parallel()
-	e := newEar(t, say(`{"line":"WEB [x] 1%"}`))
+	e := newListener(t, respond(`{"line":"WEB [x] 1%"}`))
 	in := fmt.Sprintf(
 		`{"session_id":"s","cwd":%q,"context_window":{"used_percentage":42}}`,
 		t.TempDir(),

@@ -30,7 +30,7 @@ import (
 
 const (
 	within = 20 * time.Second // limits the command, which takes half a second on an idle machine
-	said   = 4 << 10          // how much of the command's output is kept
+	kept   = 4 << 10          // how much of the command's output is kept
 	quoted = 8                // output with so many bytes of the text counts as a quotation
 
 	maxQueue = 256 << 20 // limits a file of the queue
@@ -61,7 +61,7 @@ func Add(
 		func(v string) bool { return strings.HasPrefix(v, "CODEX_") },
 	)
 	cmd.Env = append(environ, "CODEX_HOME="+home)
-	words := &proc.Head{Left: said}
+	words := &proc.Head{Left: kept}
 	cmd.Stdout = words
 	cmd.Stderr = words
 	if err = cmd.Run(); err == nil {

@@ -201,7 +201,7 @@ func (f *Fleet) inClient(a *agent) bool {
 
 // lastSign is the last sign of life of an agent's present session.
 func (f *Fleet) lastSign(a *agent) transcript.Instant {
-	return max(a.Since, a.Spoke, f.sessionOf(a).Active)
+	return max(a.Since, a.Statusline, f.sessionOf(a).Active)
 }
 
 // Seen returns the events from which an engine learns the parents of agents.
@@ -451,9 +451,10 @@ type Reported struct {
 	// HookedIn is the session in which the newest hook has come, "" for none: whether hooks
 	// work may change with each session.
 	HookedIn string
-	// Spoke is the time of the newest report of the status line, Hooked that of the
+	// Statusline is the time of the newest report of the status line, Hooked that of the
 	// newest hook, Prompted that of the newest prompt, and Asked when a hook reported Asks.
-	Spoke, Hooked, Prompted, Asked transcript.Instant
+	Statusline              transcript.Instant `json:"Spoke,omitzero"`
+	Hooked, Prompted, Asked transcript.Instant
 }
 
 // Present is what an agent has for as long as it is in its session.

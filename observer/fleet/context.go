@@ -210,10 +210,10 @@ func (x *Sample) check(now transcript.Instant) (state string, drift *int64) {
 // sample applies a report of an agent's present session. One that is older than
 // another before it, or than the session, is dropped.
 func (f *Fleet) sample(a *agent, x Sample) {
-	if x.At < a.Spoke || x.At < a.Since {
+	if x.At < a.Statusline || x.At < a.Since {
 		return
 	}
-	a.Spoke = x.At
+	a.Statusline = x.At
 	if x.Window > 0 && x.Window != a.Window {
 		a.Window = x.Window
 		f.again(a) // it is another share of the window now

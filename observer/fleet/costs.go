@@ -18,7 +18,7 @@ import (
 // report takes from a report of the status line what it has of the session besides the
 // context. One that is older than another before it, or than the session, is ignored.
 func (f *Fleet) report(a *agent, s *hook.Status, at transcript.Instant) {
-	if at < a.Spoke || at < a.Since {
+	if at < a.Statusline || at < a.Since {
 		return
 	}
 	a.Report.Name = s.SessionName
@@ -102,7 +102,7 @@ func (f *Fleet) pay(a *agent, usd float64, p Process, at transcript.Instant) {
 	}
 	spent := 0.0
 	reading := a.Carried >= a.Begun && at <= a.Carried+lag &&
-		(a.Spoke < a.Carried || own <= 0 || usd < own)
+		(a.Statusline < a.Carried || own <= 0 || usd < own)
 	switch {
 	case reading: // it may show 0 before it has read the session's total
 	case own < 0:

@@ -17,7 +17,7 @@ func (s *scenario) said() (list []string) {
 	noErrors(s.t, err)
 	for _, ev := range s.news.Events {
 		for _, act := range e.Step(ev) {
-			if say, ok := act.(alerts.Say); ok {
+			if say, ok := act.(alerts.Deliver); ok {
 				list = append(list, say.Key.String())
 			}
 		}

@@ -56,7 +56,7 @@ func (r *row) at() transcript.Instant {
 	if r.s != nil {
 		return r.s.own[0].Session.Active
 	}
-	return max(r.of.Spoke, r.of.Hooked)
+	return max(r.of.Statusline, r.of.Hooked)
 }
 
 // last is the newest sign of activity. The time of the file counts once it has grown since it
@@ -70,7 +70,7 @@ func (r *row) last() (at transcript.Instant) {
 		}
 	}
 	if r.of != nil {
-		at = max(at, r.of.Spoke, r.of.Hooked)
+		at = max(at, r.of.Statusline, r.of.Hooked)
 	}
 	return at
 }

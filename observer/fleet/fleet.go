@@ -102,7 +102,7 @@ func New(o Options, s Stored) *Fleet {
 		if p := f.agents[a.ID].Process; p.known() {
 			f.running[p] = a.ID
 		}
-		f.newest = max(f.newest, a.Since, a.Spoke, a.Hooked)
+		f.newest = max(f.newest, a.Since, a.Statusline, a.Hooked)
 		f.labels[a.Label] = true
 	}
 	if !s.Settled {

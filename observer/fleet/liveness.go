@@ -169,7 +169,7 @@ func (f *Fleet) ended(r *row) bool {
 	signaled := transcript.Instant(0)
 	if a := r.of; a != nil {
 		at = max(at, a.Ended)
-		signaled = max(a.Hooked, a.Spoke)
+		signaled = max(a.Hooked, a.Statusline)
 	}
 	if at == 0 {
 		return false
@@ -330,7 +330,7 @@ func (f *Fleet) Location(agent string) (s Location) {
 		Name:     a.Name,
 		Provider: cmp.Or(a.Provider, f.client(t).Client),
 		At:       a.place(&c),
-		Reported: a.Hooked != 0 || a.Spoke != 0,
+		Reported: a.Hooked != 0 || a.Statusline != 0,
 		Open:     c.Held,
 		Daemon:   c.Held && !c.Holder.Own,
 	}

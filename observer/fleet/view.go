@@ -139,7 +139,7 @@ func (f *Fleet) viewSession(s *session, a *agent, now time.Time, v *View) {
 func (f *Fleet) viewReports(a *agent, read bool, now time.Time, v *View) {
 	hasStatusLine := f.options.Clients.Named(v.Program).StatusLine
 	if !hasStatusLine {
-		v.Agent.Spoke = 0
+		v.Agent.Statusline = 0
 	}
 	x := &a.Sample
 	v.Check, v.Drift = x.check(transcript.InstantOf(now))
@@ -364,7 +364,7 @@ type View struct {
 // Seen is when a session last did anything: by its newest record, or by the time
 // of its file, since not all records carry a time, or by a signal of its client.
 func (v *View) Seen() transcript.Instant {
-	return max(v.Active, v.Written, v.Agent.Spoke, v.Agent.Hooked)
+	return max(v.Active, v.Written, v.Agent.Statusline, v.Agent.Hooked)
 }
 
 // Client is one running client.

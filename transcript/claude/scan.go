@@ -15,7 +15,7 @@ type record struct {
 	apiMessage
 	metadata
 	attachment                        jsonwalk.Text // its type
-	said                              jsonwalk.Span // its content
+	content                           jsonwalk.Span // its content
 	operation, queued, leaf           jsonwalk.Text
 	branch, custom, generated, summed jsonwalk.Text
 	explicit                          bool
@@ -165,13 +165,13 @@ func (r *record) message(w *walker, value jsonwalk.Text, e *transcript.Entry) {
 // that need it.
 func (r *record) attach(w *walker, value jsonwalk.Text) {
 	r.attachment = jsonwalk.Text{}
-	r.said = jsonwalk.Span{}
+	r.content = jsonwalk.Span{}
 	for name, value := range w.Members(value) {
 		switch string(name) {
 		case "type":
 			r.attachment = value
 		case "content":
-			r.said = w.Span(value)
+			r.content = w.Span(value)
 		}
 	}
 }

@@ -43,7 +43,7 @@ func (p *Process) hook(ctx context.Context, args []string, began time.Time) {
 	// The arguments are those that sm install wrote. Without them the input decides, since hooks
 	// may be copied between clients.
 	client, given := argument(args, "--client")
-	codex := client == files.Client || !given && codexhook.Speaks(data)
+	codex := client == files.Client || !given && codexhook.IsPayload(data)
 	if codex {
 		decode = codexhook.Decode
 	}
@@ -81,7 +81,7 @@ func (p *Process) hook(ctx context.Context, args []string, began time.Time) {
 		answer = codexhook.Encode(a)
 	}
 	if len(answer) > 0 {
-		say(p.Stdout, append(answer, '\n'))
+		write(p.Stdout, append(answer, '\n'))
 	}
 }
 

@@ -28,7 +28,7 @@ type ear struct {
 	received []string
 }
 
-func newEar(t *testing.T) *ear {
+func newListener(t *testing.T) *ear {
 	t.Helper()
 	e := &ear{socket: filepath.Join(shortDir(t), "s")}
 	l, err := net.Listen("unix", e.socket)
@@ -73,7 +73,7 @@ func (e *ear) all() []string {
 
 func TestHookOfMegabytes(t *testing.T) {
 	t.Parallel()
-	e := newEar(t)
+	e := newListener(t)
 	output := strings.Repeat(`a\"}`, 1<<18)
 	stdin := `{"hook_event_name":"PostToolUse","tool_response":{"stdout":"` + output + `"},"tool_input":{"file_path":"/a","content":"` + output + `"},"session_id":"s"}`
 	p := Process{
@@ -109,7 +109,7 @@ func (zeros) Read(p []byte) (int, error) { return len(p), nil }
 
 func TestHookTriesAllSockets(t *testing.T) {
 	t.Parallel()
-	e := newEar(t)
+	e := newListener(t)
 	dir := t.TempDir()
 	foreign := filepath.Join(dir, "foreign")
 	noError(t, os.Symlink("/proc/self/exe", foreign))

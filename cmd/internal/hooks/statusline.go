@@ -94,7 +94,7 @@ func (p *Process) statusline(
 	if others != "" {
 		line += " · " + others
 	}
-	say(p.Stdout, []byte(line+"\n"))
+	write(p.Stdout, []byte(line+"\n"))
 }
 
 // wrapped runs the user's own status line as the client would: by the shell,

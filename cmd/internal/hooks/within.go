@@ -66,10 +66,10 @@ func quietly(f func()) {
 	f()
 }
 
-// say writes a text to standard output. If the reader is gone, a write to os.Stdout raises
+// write writes a text to standard output. If the reader is gone, a write to os.Stdout raises
 // SIGPIPE; one to a copy does not. The signal is not ignored, as the wrapped status line would
 // inherit that.
-func say(w io.Writer, text []byte) {
+func write(w io.Writer, text []byte) {
 	if f, ok := w.(*os.File); ok {
 		fd, err := syscall.Dup(int(f.Fd()))
 		if err != nil {

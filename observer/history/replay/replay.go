@@ -159,7 +159,7 @@ func (p *player) compacted(x alerts.Opened) {
 func (p *player) note(engine *alerts.Engine, actions []alerts.Action) {
 	for _, action := range actions {
 		switch x := action.(type) {
-		case alerts.Say:
+		case alerts.Deliver:
 			e := p.add("notice", x.At, x.Key.Cycle)
 			if v := engine.Agent(x.Key.Agent); x.To.Role == alerts.Self &&
 				v.Threshold > 0 {

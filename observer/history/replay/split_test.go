@@ -31,13 +31,13 @@ type liveFleet struct {
 func (l *liveFleet) take(c transcript.Change) {
 	for _, ev := range l.fleet.Apply(c).Events {
 		for _, action := range l.engine.Step(ev) {
-			if say, ok := action.(alerts.Say); ok {
+			if sent, ok := action.(alerts.Deliver); ok {
 				l.said = append(l.said, notice(
-					say.Key.Agent,
-					say.Key.Cycle,
-					say.Key.Kind.String(),
-					say.To.Role.String(),
-					say.At,
+					sent.Key.Agent,
+					sent.Key.Cycle,
+					sent.Key.Kind.String(),
+					sent.To.Role.String(),
+					sent.At,
 				))
 			}
 		}

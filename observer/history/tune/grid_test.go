@@ -118,7 +118,7 @@ func notices(t *testing.T, l *history.Timeline, p alerts.Thresholds) (all []stri
 		ev.CompactsAt = 0
 		for _, action := range engine.Step(ev) {
 			switch x := action.(type) {
-			case alerts.Say:
+			case alerts.Deliver:
 				if x.Key.Kind <= alerts.KindCritical {
 					given[x.Key.Kind] = i
 				}

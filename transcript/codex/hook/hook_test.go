@@ -58,7 +58,7 @@ func TestCaptured(t *testing.T) {
 			t.Fatalf("%s: %v", line, err)
 		}
 		events[p.Event]++
-		if !Speaks(line) {
+		if !IsPayload(line) {
 			t.Errorf("not recognized as Codex's: %s", line)
 		}
 		again, err := hook.Decode(p.Encode())
@@ -150,12 +150,12 @@ func TestSpeaks(t *testing.T) {
 		`{"transcript_path":"/h/.claude/projects/p/01a200aa-fb6f-7081-9a2e-46b953ce215b.jsonl","prompt_id":"p"}`:                     false,
 		`{"turn_id":7}`: false, `{}`: false, `{"turn_id":"t"`: false,
 	} {
-		if got := Speaks([]byte(in)); got != want {
+		if got := IsPayload([]byte(in)); got != want {
 			t.Errorf("%s: got %v, want %v", in, got, want)
 		}
 	}
 	for _, line := range lines(t, "../../../claude/hook/testdata/hooks.jsonl") {
-		if Speaks(line) {
+		if IsPayload(line) {
 			t.Errorf("recognized as Codex's: %s", line)
 		}
 	}

@@ -19,9 +19,9 @@ type usage struct {
 	Total int64 `json:"total_tokens"`
 }
 
-// Speaks reports whether a payload is from Codex: it has a turn_id, or a transcript
+// IsPayload reports whether a payload is from Codex: it has a turn_id, or a transcript
 // with the name that Codex gives. It is for hooks that do not name their client.
-func Speaks(data []byte) bool {
+func IsPayload(data []byte) bool {
 	var o own
 	err := hook.Unmarshal(data, &o)
 	_, named := files.Thread(o.Transcript)
