@@ -7,25 +7,27 @@ import (
 	"sm/observer/curve"
 )
 
-// agentState is what the loop itself keeps of one agent, besides what fleet,
-// engine, queue and rotations keep. It is not stored.
+// agentState is the loop's own state of one agent, besides the state in fleet,
+// engine, queue and rotations. It is not stored.
 type agentState struct {
 	typing typingState
-	// starting means that its client started in a pane, and no prompt has come since.
+	// starting means that the agent's client started in a pane and has not sent
+	// a prompt since.
 	starting bool
 	stops    int          // answers in a row to Stop hooks
-	run      *run         // its `sm run`, nil for none
+	run      *run         // the agent's `sm run`, nil for none
 	curve    *curve.Curve // nil for none
-	asked    time.Time    // when the last wait began that the operator was notified of
+	asked    time.Time    // beginning of the last wait that the operator was notified of
 }
 
-// curvesKept is for how long after the last news of an agent its curve is kept.
+// curvesKept is how long an agent's curve is kept after its last change.
 const curvesKept = 6 * time.Hour
 
-// agents are the states of all agents that have one.
+// agents has the state of each agent that has one, by id.
 type agents map[string]*agentState
 
-// of finds the state of an agent, to change it.
+// of returns the state of an agent for changing. It creates one if there is
+// none.
 func (as agents) of(id string) *agentState {
 	x := as[id]
 	if x == nil {
@@ -35,7 +37,8 @@ func (as agents) of(id string) *agentState {
 	return x
 }
 
-// look is the state of an agent as it is now; of one without state it is empty.
+// look returns a copy of the state of an agent, which is empty if there is
+// none.
 func (as agents) look(id string) agentState {
 	if x := as[id]; x != nil {
 		return *x
@@ -43,8 +46,8 @@ func (as agents) look(id string) agentState {
 	return agentState{}
 }
 
-// rename moves the state of an agent to the agent that it has turned out to be.
-// What that one has already stays.
+// rename moves the state of agent from to agent to. Values that to has already
+// stay.
 func (as agents) rename(from, to string) {
 	x := as[from]
 	if x == nil {
@@ -66,7 +69,7 @@ func (as agents) rename(from, to string) {
 	}
 }
 
-// curve finds the history of an agent, to add to it.
+// curve returns the curve of an agent for adding to it.
 func (as agents) curve(agent string, now time.Time) *curve.Curve {
 	x := as.of(agent)
 	if x.curve == nil {
@@ -76,29 +79,30 @@ func (as agents) curve(agent string, now time.Time) *curve.Curve {
 	return x.curve
 }
 
-// typingState is the state of typing to one agent.
+// typingState is the state of typing at one agent's prompt.
 type typingState struct {
-	busy  bool          // a text is on its way
-	after time.Time     // not before, since the last try was refused
-	pause time.Duration // that this refusal cost
-	// called means that a call was typed, and no hook has come since.
+	busy  bool          // a text is being typed or queued
+	after time.Time     // when to try again after a refusal
+	pause time.Duration // between that refusal and after
+	// called means that a call was typed and no hook has been received since.
 	called bool
 }
 
-// run is one sm run, as its polls report it.
+// run is the state of one `sm run`, as reported by its polls.
 type run struct {
-	seen time.Time // when it last asked; zero once it has closed its poll
-	last time.Time // the same, also after that
-	can  bool      // it can restart its client
-	// polls counts them: the end of one must not end a later one.
+	seen time.Time // time of its last poll; zero once it has closed that
+	last time.Time // time of its last poll, also once that is closed
+	can  bool      // able to restart its client
+	// polls counts the polls, so that the end of one does not end a later one.
 	polls int
-	// order is what it is to do, news wakes its polls.
-	order api.Instruction
-	news  chan struct{}
+	// order is the instruction for the run; changed is closed to wake its
+	// polls.
+	order   api.Instruction
+	changed chan struct{}
 }
 
-// runPresent is how long after its last poll a run counts as there: between two polls it
-// may be ending a client.
+// runPresent is how long after its last poll a run counts as present: between
+// two polls it may be ending a client.
 const runPresent = api.RunWait + 15*time.Second
 
 // present reports whether the run has polled recently.
@@ -107,6 +111,6 @@ func (r *run) present(now time.Time) bool { return r != nil && now.Sub(r.seen) <
 // restarts reports whether the run is present and can restart its client.
 func (r *run) restarts(now time.Time) bool { return r.present(now) && r.can }
 
-// lately reports whether the run was present a moment ago. Its poll ends when
-// its client changes.
+// lately reports whether the run has polled recently, even if it has closed the
+// poll since: a poll ends when the client changes.
 func (r *run) lately(now time.Time) bool { return r != nil && now.Sub(r.last) < runPresent }

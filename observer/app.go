@@ -20,13 +20,13 @@ import (
 
 // App is one observer.
 type App struct {
-	o         Options // but for its Settings: see settings
+	o         Options // without its Settings: see settings
 	settings  atomic.Pointer[Settings]
 	reloading sync.Mutex
 	reloaded  atomic.Int64 // when the configuration was read last, in Unix milliseconds
-	rejected  atomic.Bool  // it could not be read since
+	rejected  atomic.Bool  // the last reload failed
 	onTCP     atomic.Pointer[http.Handler]
-	shares    [2]*access.Shares // of Listen, and of MetricsListen
+	shares    [2]*access.Shares // for Listen and for MetricsListen
 	log       *slog.Logger
 	store     *state.Store
 	stats     *follow.Stats
@@ -35,33 +35,34 @@ type App struct {
 	changes   chan transcript.Change
 	clients   chan []transcript.Client
 	roots     *projects.Folders
-	learnt    chan follow.Root // projects folders that clients have named, for the follower
+	learnt    chan follow.Root // new folders of transcripts, for the follower
 	ready     chan struct{}    // closed when caught up
 	closing   chan struct{}    // closed when Stop begins: long answers end
 	loopEnded chan struct{}
 	core      *core
 	effects   sync.WaitGroup
-	queueing  chan struct{} // has a place for each that may put a message into a queue of Codex
-	// remembered are the projects folders that were learnt in earlier runs.
+	queueing  chan struct{} // limits concurrent calls of Enqueuer
+	// remembered has the folders of transcripts that were learned in earlier
+	// runs.
 	remembered []follow.Root
-	edits      atomic.Uint64 // see core
+	edits      atomic.Uint64 // see Edits
 	web        Web
-	filling    sync.Mutex   // while the end of a transcript is read: there is memory for one
-	named      chan project // by what is on the disk; see core.nameProject
+	filling    sync.Mutex   // held while the end of a transcript is read, to limit memory
+	named      chan project // results of core.nameNext
 	passes     *access.Passes
 	poller     *alertmanager.Poller
-	lastErr    error // of the loop's last transaction; read once it has ended
+	lastErr    error // of the loop's last transaction; read after the loop has ended
 	listeners  []listener
-	addrs      []net.Addr // of all listeners but that for other machines
+	addrs      []net.Addr // of all listeners but that of MetricsListen
 	work       sync.WaitGroup
 	cancel     context.CancelFunc
-	broken     context.Context // ends with the first failure of a part that must not fail
+	broken     context.Context // ends with the first failure of an essential part
 	fail       context.CancelCauseFunc
 	stopOnce   sync.Once
 	stopErr    error
 }
 
-// A listener is an address and its server.
+// A listener is a listening socket with its server.
 type listener struct {
 	net.Listener
 	server *http.Server
@@ -82,7 +83,8 @@ func (a *App) do(ctx context.Context, f func(*core)) error {
 	return nil
 }
 
-// ask runs f in the loop; the error is f's, or the reason why the loop did not run it.
+// ask runs f in the loop. It returns f's error, or the reason why the loop did
+// not run f.
 func (a *App) ask(ctx context.Context, f func(*core) error) error {
 	var failed error
 	if err := a.do(ctx, func(c *core) { failed = f(c) }); err != nil {
@@ -91,14 +93,13 @@ func (a *App) ask(ctx context.Context, f func(*core) error) error {
 	return failed
 }
 
-// update runs f in the loop, and returns when all that f changed is stored.
-// With an error of f nothing waits for that.
+// update runs f in the loop and returns once all changes of f are stored. If f
+// returns an error, update does not wait.
 func (a *App) update(ctx context.Context, f func(*core) error) error {
 	return a.change(ctx, func(c *core) (bool, error) { return true, f(c) })
 }
 
-// change is like update, but f returns whether its changes are to be
-// stored before change returns.
+// change is like update, but waits only if f returns durable.
 func (a *App) change(ctx context.Context, f func(*core) (durable bool, err error)) error {
 	stored := make(chan error, 1)
 	err := a.ask(ctx, func(c *core) error {

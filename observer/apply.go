@@ -12,14 +12,14 @@ import (
 	"sm/transcript/wording"
 )
 
-// clock sets the time before decisions depend on it: a clock that has been set back must
-// not make later events look old.
+// clock sets the time before decisions depend on it, so that a clock that was
+// set back does not make later events look old.
 func (c *core) clock(now time.Time) {
 	c.fleet.Clock(now)
 	c.engine.SetClock(now)
 }
 
-// apply hands what the fleet has found out to engine, queue and rotations.
+// apply passes an update of the fleet to engine, queue and rotations.
 func (c *core) apply(n fleet.Update, now time.Time) {
 	c.edits.Add(1)
 	for _, r := range n.Renamed {
@@ -35,7 +35,7 @@ func (c *core) apply(n fleet.Update, now time.Time) {
 	for _, l := range n.Observed {
 		c.engine.Learn(l)
 	}
-	for _, h := range n.Received { // first: a message that was read is no longer withdrawn
+	for _, h := range n.Received { // first, so that no received message is withdrawn
 		at := cmp.Or(h.At, transcript.InstantOf(now)).Time()
 		for _, m := range c.queue.Confirm(h.Agent, h.Text, at) {
 			if m.Notice() && m.Key.Agent == h.Agent {
@@ -57,7 +57,8 @@ func (c *core) apply(n fleet.Update, now time.Time) {
 			Text:    h.Text,
 			At:      at,
 		})
-		if r = c.rotations.Find(r.ID); r.State == rotation.Confirmed { // a kill may have come before its cycle had begun
+		// This is emitted for each confirmed one, as a kill may have lost its cycle.
+		if r = c.rotations.Find(r.ID); r.State == rotation.Confirmed {
 			n.Events = append([]alerts.Event{{
 				Kind:    alerts.EventReset,
 				Agent:   h.Agent,
@@ -74,13 +75,13 @@ func (c *core) apply(n fleet.Update, now time.Time) {
 	}
 	for _, ev := range n.Events {
 		if ev.Kind == alerts.EventReset {
-			// A context that a handoff has cleared proves that.
+			// A cleared context confirms the handoff that cleared it.
 			if r := c.rotations.Open(ev.Agent); r.State.Touched() {
 				ev.Cause = alerts.CauseHandoff
 				ev.Handoff = transcript.KeyOf([]byte(r.ID))
 			}
 			at := ev.At
-			if c.registry { // its time is that of the last change of status, which may be earlier
+			if c.registry { // ev.At is the last change of status, which may be earlier
 				at = now
 			}
 			c.rotate(rotation.Started{
@@ -91,7 +92,7 @@ func (c *core) apply(n fleet.Update, now time.Time) {
 		}
 		if ev.Kind == alerts.EventReading && ev.Tokens > 0 {
 			c.agents.curve(ev.Agent, now).Event(&ev)
-			// Before what the policy makes of it: a full context may be one that a
+			// This comes before the policy: the full context may be one that a
 			// handoff has begun.
 			c.checkFirstReading(&ev)
 		}
@@ -104,8 +105,9 @@ func (c *core) apply(n fleet.Update, now time.Time) {
 	}
 }
 
-// attempted has the fleet count what the engine has counted of an agent's
-// compactions: only the fleet has its client.
+// attempted adds the compaction attempts and storms that the engine has counted
+// since before to the fleet's counters, as only the fleet has the agent's
+// client.
 func (c *core) attempted(agent string, before *alerts.Counters, now time.Time) {
 	after := c.engine.Counters()
 	if after.Attempts == before.Attempts && after.Storms == before.Storms {
@@ -115,24 +117,26 @@ func (c *core) attempted(agent string, before *alerts.Counters, now time.Time) {
 		after.Attempts[i] -= n
 	}
 	v, _ := c.fleet.View(agent, now)
-	if v.Path == "" { // there is no transcript yet
+	if v.Path == "" { // without a transcript
 		v.Program = c.clients.OfProvider(v.Agent.Provider).Client
 	}
 	c.fleet.Attempted(v.Program, after.Attempts, after.Storms-before.Storms)
 }
 
 const (
-	// carryEvery is how often handoffs and messages go on.
+	// carryEvery is the interval of continuing handoffs and delivering
+	// messages.
 	carryEvery = time.Second
-	// askEvery is how often the engine is asked at least what time has done.
+	// askEvery is the longest interval between two ticks of the engine.
 	askEvery = 5 * time.Second
-	// lookEvery is how often the agents at work are looked for.
+	// lookEvery is the interval of looking for active agents.
 	lookEvery = 10 * time.Second
-	// endedEvery is how often processes that have ended without a hook are looked for.
+	// endedEvery is the interval of looking for processes that have ended
+	// without a hook.
 	endedEvery = 4 * time.Second
 )
 
-// every reports whether so much time has passed since it last did for this name.
+// every reports whether d has passed since it last returned true for this name.
 func (c *core) every(d time.Duration, name string, now time.Time) bool {
 	if now.Sub(c.passed[name]) < d {
 		return false
@@ -141,7 +145,7 @@ func (c *core) every(d time.Duration, name string, now time.Time) bool {
 	return true
 }
 
-// pass is called as time passes.
+// pass does the periodic work that is due.
 func (c *core) pass(now time.Time) {
 	if !c.caughtUp {
 		return
@@ -156,8 +160,9 @@ func (c *core) pass(now time.Time) {
 			c.edits.Add(1)
 		}
 	}
-	// Clients call the hook PreCompact, too, when they write a summary for later in the
-	// background: then they are at their prompt, without a result.
+	// Clients also call the hook PreCompact when they write a summary for later
+	// in the background. Then they are at their prompt and no compaction
+	// follows.
 	before := now.Add(-promptGrace)
 	n := c.engine.Dismiss(before, func(agent string) bool { return c.fleet.AtPrompt(agent, before) })
 	c.edits.Add(uint64(n))
@@ -194,8 +199,8 @@ func (c *core) pass(now time.Time) {
 	c.queue.Leave(c.sessionOf)
 	c.carry(now)
 	c.queue.Check(now, func(agent string, answered time.Time) (time.Time, bool) {
-		// Until a client that is being restarted shows its prompt no transcript shows
-		// what it lacks.
+		// Until a client that is being restarted shows its prompt, its
+		// transcript does not show which messages are missing.
 		if r := c.rotations.Open(agent); r.Way == rotation.WayRestart && r.State.Touched() {
 			return time.Time{}, true
 		}
@@ -203,23 +208,23 @@ func (c *core) pass(now time.Time) {
 	})
 }
 
-// sessionOf is the present session of an agent, "" while it is unknown.
+// sessionOf returns the present session of an agent, "" while it is unknown.
 func (c *core) sessionOf(agent string) string { return c.fleet.Location(agent).Session }
 
-// promptGrace is how long a client must be back at its prompt before a compaction
-// that it began, and has not shown, counts as dismissed.
+// promptGrace is how long a client must be back at its prompt before a
+// compaction that it began, and that no record shows, counts as dismissed.
 const promptGrace = 2 * time.Second
 
 const (
-	// keepFor is how long a quiet agent is kept, forgetEvery how
-	// often that is looked at.
+	// keepFor is how long an inactive agent is kept, forgetEvery the interval
+	// of looking for such agents.
 	keepFor     = 7 * 24 * time.Hour
 	forgetEvery = time.Hour
 )
 
-// forget drops the curves of agents that have been quiet, and agents that have been away for
-// long: machines where scripts start clients see thousands that never come back. One that
-// does begins with its first cycle.
+// forget drops the curves of inactive agents, and agents without activity for
+// keepFor: on machines where scripts start clients, thousands of agents never
+// come back. An agent that does come back begins with its first cycle.
 func (c *core) forget(now time.Time) {
 	for id, x := range c.agents {
 		if x.curve != nil && now.Sub(x.curve.Touched) > curvesKept {
@@ -243,7 +248,8 @@ func (c *core) forget(now time.Time) {
 	}
 }
 
-// hook applies a hook. durable means that it must be stored before its answer.
+// hook applies a hook. durable reports whether the hook must be stored before
+// it is answered.
 func (c *core) hook(p *hook.Payload, now time.Time) (agent string, durable bool) {
 	c.hooks.Count(p.Event)
 	n, agent := c.fleet.Hook(p, transcript.InstantOf(now))
@@ -275,24 +281,26 @@ func (c *core) hook(p *hook.Payload, now time.Time) (agent string, durable bool)
 		})
 	case p.Event == hook.SessionEnd && p.Reason != "clear" && p.Reason != "resume" &&
 		agent == p.SessionID:
-		// Reports say that it still runs. Notices to itself wait for the next client.
+		// The reports to others describe the agent as running. Notices to the
+		// agent itself wait for its next client.
 		c.act([]alerts.Action{alerts.Withdraw{Keys: c.engine.OpenReports(agent)}}, now)
 	}
 	return agent, durable
 }
 
-// applyOrDefer applies the update of a signal to the engine, or defers it until catch-up
+// applyOrDefer applies the update of a signal, or defers it until catch-up
 // ends.
 func (c *core) applyOrDefer(n fleet.Update, now time.Time) {
 	c.signaled = true
 	if c.caughtUp {
 		c.apply(n, now)
 	} else {
-		c.held = append(c.held, n)
+		c.deferred = append(c.deferred, n)
 	}
 }
 
-// configure gives the settings to those that keep a copy. With an error nothing has changed.
+// configure applies settings to the parts that keep a copy. With an error
+// nothing has changed.
 func (c *core) configure(s *Settings) error {
 	if err := c.engine.Configure(s.Alerts); err != nil {
 		return err
@@ -302,7 +310,7 @@ func (c *core) configure(s *Settings) error {
 	c.fleet.Configure(s.Windows, s.Prices, s.Alerts.Thresholds)
 	c.settings = s
 	c.edits.Add(1)
-	if c.caughtUp { // what follows for agents that are known
+	if c.caughtUp { // apply them to the known agents
 		now := time.Now()
 		c.clock(now)
 		c.tick(now)
@@ -311,7 +319,8 @@ func (c *core) configure(s *Settings) error {
 	return nil
 }
 
-// take collects what has changed since the last batch; ok is false for nothing.
+// take collects the changes since the last batch; ok is false if there are
+// none.
 func (c *core) take() (b *batch, ok bool) {
 	if c.dryRun {
 		c.effects = nil
@@ -325,7 +334,7 @@ func (c *core) take() (b *batch, ok bool) {
 	c.waiting = nil
 	c.signaled = false
 	any := b.Take(c.fleet, c.engine, c.queue, c.rotations, &c.hooks, c.app.roots)
-	if len(b.Values) > 0 { // messages, handoffs and reminders show, too
+	if len(b.Values) > 0 { // the page shows messages, handoffs and reminders, too
 		c.edits.Add(1)
 	}
 	return b, any || len(b.effects)+len(b.waiting) > 0

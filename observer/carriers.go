@@ -23,14 +23,15 @@ import (
 const (
 	// The pauses after a refusal, for example because of a draft or a dialog.
 	firstRefusal, longestRefusal = 2 * time.Second, 30 * time.Second
-	// maxStops is how many answers to Stop hooks in a row make the client go on.
+	// maxStops is how many answers to Stop hooks in a row may make the client
+	// continue.
 	maxStops = 8
-	// maxCarried is how many messages the prompt of a restarted client carries: what it
-	// is to go on with comes first.
+	// maxCarried is how many messages the prompt of a restarted client carries,
+	// besides the prompt of the handoff.
 	maxCarried = 4
 )
 
-// carry offers waiting messages to the agents that wait at their prompt.
+// carry offers waiting messages to the agents that are idle at their prompt.
 func (c *core) carry(now time.Time) {
 	if c.dryRun {
 		return
@@ -46,8 +47,9 @@ func (c *core) carry(now time.Time) {
 	}
 }
 
-// byQueue puts any text into the queue that a client keeps for a thread: nothing is
-// typed, and no shell reads it. It reports whether the agent has a thread with one.
+// byQueue adds a message to the queue that a client keeps for a thread: nothing
+// is typed, and no shell reads it. It reports whether the agent has a thread
+// with a queue.
 func (c *core) byQueue(agent string, now time.Time) bool {
 	thread, rests, open := c.fleet.Thread(agent, now)
 	a := c.app
@@ -80,10 +82,10 @@ func (c *core) byQueue(agent string, now time.Time) bool {
 	return true
 }
 
-// byTerminal types. Where the agent's hooks work it types a call, whose text the hook
-// asks for: so no text of others can come to a shell that has taken the place of the
-// client. Where they do not, it types sm's own words alone, unless the configuration
-// allows all texts.
+// byTerminal types at the agent's prompt. If the agent's hooks work, it types a
+// call, and the hook fetches the message: a shell that has replaced the client
+// never gets text of others. Without hooks it types sm's own words alone,
+// unless the configuration allows all texts.
 func (c *core) byTerminal(agent string, now time.Time) {
 	place, idle := c.idle(agent, now)
 	terminal := c.app.o.Terminal
@@ -108,10 +110,11 @@ func (c *core) byTerminal(agent string, now time.Time) {
 	}, func(c *core, agent string) bool { return c.waitsAt(agent, place) })
 }
 
-// deliver lets a carrier put a message that it was offered, if the offer still holds then: it
-// may have been given up, withdrawn, or replaced by the answer to a hook. put asks still last;
-// there means that the client may have the message, an error without there that it has
-// not. reaches reports whether the agent still is where put leads to.
+// deliver runs put, which delivers an offered message, as an effect. put must
+// call still last, which checks that the offer is still valid: it may have been
+// withdrawn, or replaced by the answer to a hook. there means that the client
+// may have the message; an error without there, that it does not. reaches
+// reports whether put would still reach the agent.
 func (c *core) deliver(
 	m outbox.Message,
 	put func(ctx context.Context, still func(context.Context) error) (there bool, err error),
@@ -129,8 +132,8 @@ func (c *core) deliver(
 	})
 }
 
-// offered is the message of an offer as it is now: its agent may have got another id.
-// holds reports whether the offer still holds.
+// offered returns the present message of an earlier offer, as its agent may
+// have got another id. holds reports whether the offer is still valid.
 func (c *core) offered(as *outbox.Message) (m outbox.Message, holds bool) {
 	m = c.queue.Find(as.ID)
 	if m.ID == "" {
@@ -139,9 +142,9 @@ func (c *core) offered(as *outbox.Message) (m outbox.Message, holds bool) {
 	return m, m.State == outbox.Offered && m.Offered.Equal(as.Offered)
 }
 
-// delivered records the result of an offer to a carrier: the message is there, and
-// the transcript will show it; it may be there, and the transcript decides; or nothing
-// has happened.
+// delivered records the result of put: the message was delivered, and the
+// transcript will show it; it may have been delivered, and the transcript
+// decides; or nothing happened.
 func (c *core) delivered(as *outbox.Message, there bool, err error, now time.Time) {
 	m, holds := c.offered(as)
 	k := &c.agents.of(m.To).typing
@@ -152,7 +155,7 @@ func (c *core) delivered(as *outbox.Message, there bool, err error, now time.Tim
 		if holds {
 			c.queue.Unoffer(as.ID)
 		}
-		level := slog.LevelDebug // a prompt is often not free
+		level := slog.LevelDebug // refusals at a prompt are frequent
 		if queued && k.pause == 0 && !errors.Is(err, errBusy) {
 			level = slog.LevelWarn
 		}
@@ -177,7 +180,8 @@ func (c *core) delivered(as *outbox.Message, there bool, err error, now time.Tim
 	k.after = now.Add(k.pause)
 }
 
-// logOffer logs an offer; one to a prompt is often refused.
+// logOffer logs an offer. Offers at a prompt are often refused and only logged
+// for debugging.
 func (c *core) logOffer(m *outbox.Message) {
 	level := slog.LevelDebug
 	if m.Via == outbox.Hook || m.Via == outbox.Restart {
@@ -192,7 +196,7 @@ func (c *core) logOffer(m *outbox.Message) {
 	)
 }
 
-// idle reports whether an agent waits at its prompt, and where.
+// idle reports whether an agent's client is idle at its prompt, and where.
 func (c *core) idle(agent string, now time.Time) (place fleet.Place, ok bool) {
 	if c.engine.Agent(agent).Compacting {
 		return place, false
@@ -200,21 +204,21 @@ func (c *core) idle(agent string, now time.Time) (place fleet.Place, ok bool) {
 	return c.fleet.Idle(agent, now)
 }
 
-// waitsAt reports whether an agent waits at its prompt in a place.
+// waitsAt reports whether an agent's client is idle at its prompt in a place.
 func (c *core) waitsAt(agent string, place fleet.Place) bool {
 	at, idle := c.idle(agent, time.Now())
 	return idle && at == place
 }
 
-// hooksWork reports whether the agent's session has sent a hook, and no call was typed
-// without one since.
+// hooksWork reports whether the agent's session has sent a hook, also since a
+// call was last typed.
 func (c *core) hooksWork(agent string) bool {
 	return c.fleet.HooksSeen(agent) && !c.agents.look(agent).typing.called
 }
 
 // waitsFor returns what a waiting message needs besides the right moment:
-// "hooks" if no hook of the agent's session is known to work, and the text is
-// neither queued by the client nor typed.
+// "hooks" if it can only be delivered by a hook, and no hook of the agent's
+// session is known to work.
 func (c *core) waitsFor(m *outbox.Message) string {
 	_, _, open := c.fleet.Thread(m.To, time.Now())
 	queued := open && c.app.o.Enqueuer != nil
@@ -226,15 +230,16 @@ func (c *core) waitsFor(m *outbox.Message) string {
 	return api.WaitsForHooks
 }
 
-// messageOf is a message as the API gives it, with what it waits for.
+// messageOf converts a message for the API, and adds what it waits for.
 func (c *core) messageOf(m outbox.Message) api.Message {
 	out := wire.Message(m)
 	out.WaitsFor = c.waitsFor(&m)
 	return out
 }
 
-// answer returns the reply to a hook, with at most one message, which then counts
-// as offered, and its id. A prompt that calls for a message gets that message.
+// answer returns the reply to a hook, with at most one message, which then
+// counts as offered, and its id. A prompt that is a call for a message gets
+// that message.
 func (c *core) answer(
 	agent string,
 	p *hook.Payload,
@@ -247,11 +252,12 @@ func (c *core) answer(
 	id, called := outbox.Called(p.Prompt)
 	if called = called && p.Event == hook.UserPromptSubmit; called {
 		answer = hook.Answer{Event: p.Event, Context: inVain}
-		if c.caughtUp { // else it is not known which messages were read
+		if c.caughtUp { // before, it is unknown which messages were read
 			m = c.queue.Answer(agent, id, now)
 		}
 	} else if least, takes := c.takes(agent, p); takes {
-		// The model would see the answer with the next prompt only: a message is typed before.
+		// At the start in a pane the model would see the answer only with the
+		// next prompt. Such messages are typed instead, which starts a turn.
 		typed := p.Event == hook.SessionStart && c.agents.look(agent).starting
 		m = c.queue.Offer(agent, outbox.Hook, now, func(m *outbox.Message) bool {
 			return m.Mode >= least && (!typed || m.Key.Agent == agent)
@@ -267,8 +273,9 @@ func (c *core) answer(
 	return hook.Answer{Event: p.Event, Context: c.app.o.Sanitise(m.Line())}, m.ID
 }
 
-// takes reports whether the answer to a hook takes a message, and the least mode of
-// one. A client that compacts would give it to the summariser.
+// takes reports whether the answer to a hook may contain a message, and the
+// least mode of that message. A client that compacts would pass the message to
+// the summarizer.
 func (c *core) takes(agent string, p *hook.Payload) (least alerts.Mode, ok bool) {
 	if !c.caughtUp || !p.Event.TakesContext() {
 		return 0, false
@@ -291,24 +298,25 @@ func (c *core) takes(agent string, p *hook.Payload) (least alerts.Mode, ok bool)
 		if stopAnswered && !p.StopHookActive {
 			x.stops = 0
 		}
-		// What waits for the end of the turn would not come to it.
+		// A handoff that waits for the end of the turn would be delayed.
 		pending := c.rotations.Open(agent).ID != ""
 		return alerts.Sequential, stopAnswered && !pending && x.stops < maxStops
 	}
-	if !stopAnswered { // sequential messages cannot wait for the end of the turn
+	if !stopAnswered { // no Stop hook will carry sequential messages
 		return alerts.Sequential, true
 	}
 	return alerts.Important, true
 }
 
-// inVain is the answer to a call whose message is not given: the call alone would mean
-// nothing to the agent.
+// inVain is the answer to a call whose message is not delivered: the call alone
+// would mean nothing to the agent.
 const inVain = wording.Message +
 	"That message was read before, was taken back, or is given by another hook. Go on."
 
-// carried offers messages that wait to the prompt of a client that `sm run` is to start,
-// each a line. No shell reads that prompt. Notices about the context that ends, and
-// those about handoffs, do not concern the next one.
+// carried offers waiting messages for the prompt of a client that `sm run` is
+// about to start, one message a line. No shell reads that prompt. It omits
+// notices about the context that ends and messages about handoffs, which do not
+// concern the next context.
 func (c *core) carried(r *rotation.Rotation, now time.Time) (lines []string) {
 	if r.Way != rotation.WayRestart {
 		return nil
@@ -327,7 +335,8 @@ func (c *core) carried(r *rotation.Rotation, now time.Time) (lines []string) {
 	return lines
 }
 
-// notCarried takes back the messages in the prompt of a client that was not started.
+// notCarried withdraws the offers in the prompt of a client that was not
+// started.
 func (c *core) notCarried(agent string) {
 	for _, m := range c.queue.Of(agent) {
 		if m.State == outbox.Offered && m.Via == outbox.Restart {
@@ -336,10 +345,10 @@ func (c *core) notCarried(agent string) {
 	}
 }
 
-// compacting logs that an agent's client begins to compact: how full its context is, and
-// whether the agent had read a notice about it in time to hand over.
+// compacting logs that an agent's client begins to compact, with the size of
+// its context, and whether the agent had read a notice in time to hand over.
 func (c *core) compacting(agent string, trigger string) {
-	v := c.engine.Agent(agent) // of one that is not known nothing is
+	v := c.engine.Agent(agent)
 	notice := "too late"
 	for _, m := range c.queue.Of(agent) {
 		ours := m.Key.Agent == agent && m.Key.Cycle == v.Cycle &&

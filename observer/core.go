@@ -19,13 +19,14 @@ import (
 	"sm/transcript/wording"
 )
 
-// core is the state that the loop owns. Only functions sent to the loop see it.
+// core is the state that the loop owns. Only functions that run in the loop use
+// it.
 type core struct {
 	app       *App
 	log       *slog.Logger
 	clients   clients.Table
 	dryRun    bool
-	settings  *Settings // at this event
+	settings  *Settings // fixed during an event
 	fleet     *fleet.Fleet
 	engine    *alerts.Engine
 	queue     *outbox.Queue
@@ -35,38 +36,38 @@ type core struct {
 
 	caughtUp bool
 	arrivals fleet.Arrivals
-	// held has updates from signals received during catch-up. They are applied when
-	// it ends, after the history.
-	held []fleet.Update
+	// deferred has updates from signals received during catch-up. They are
+	// applied when it ends, after the history.
+	deferred []fleet.Update
 
 	hooks   persist.HookCounts
 	unknown map[metrics.Unknown]uint64 // names in transcripts
 	refused map[string]string          // why a full session was not restarted, by state file
 
 	writer writer
-	// What the next batch stores, and what follows.
+	// Parts of the next batch.
 	effects  []effect
 	notices  []notify.Notice // for the operator
-	waiting  []waiter        // for all of this to be stored
-	undo     func()          // of the change that is being made, for one that cannot be stored, or nil
-	signaled bool            // a signal that no transcript repeats is not stored yet
-	// levels are the lines of level files to write, by agent; they do not wait for the
-	// batch. allLevels means that they are those of all agents.
+	waiting  []waiter
+	undo     func() // reverts the change that is being made; nil for none
+	signaled bool   // a signal that no transcript repeats is not stored yet
+	// levels has the lines of level files to write, by agent. They do not wait
+	// for the batch. allLevels means that levels has all agents.
 	levels    map[string]string
 	allLevels bool
 	writing   bool // level files are being written
 
-	passed map[string]time.Time // when the parts of pass last ran
-	next   time.Time            // when the engine is asked
+	passed map[string]time.Time // when each periodic check last ran, see every
+	next   time.Time            // next tick of the engine
 
-	unnamed []string // working directories whose projects the disk has not named yet
-	naming  bool     // one is being looked at
+	unnamed []string // working directories whose project was not looked up on the disk yet
+	naming  bool     // a lookup is running
 
 	began    time.Time
-	registry bool // what happens now was read in the client's registry
+	registry bool // the update being applied is from the client's registry
 }
 
-// reachable reports whether messages can reach an agent, or any with "".
+// reachable reports whether messages can reach an agent, or with "" any agent.
 func (c *core) reachable(agent string) bool {
 	if agent != "" {
 		agent = c.agentOf(agent)
@@ -74,7 +75,8 @@ func (c *core) reachable(agent string) bool {
 	return c.app.o.Demo || c.fleet.Reachable(agent, time.Now())
 }
 
-// agentOf returns the agent with this id, name, session or label; the id itself if there is none.
+// agentOf returns the id of the agent with this id, name, session or label, or
+// the argument if there is none.
 func (c *core) agentOf(id string) string {
 	agent, err := c.fleet.Agent(id, true)
 	if err != nil {
@@ -83,7 +85,7 @@ func (c *core) agentOf(id string) string {
 	return agent
 }
 
-// title names a session for the operator, by its title and project.
+// title returns the title and project of a session, for the operator.
 func title(s *api.Session) string {
 	if s.Project == "" {
 		return s.DisplayName()
@@ -91,7 +93,8 @@ func title(s *api.Session) string {
 	return s.DisplayName() + " in " + s.Project
 }
 
-// operator sends the operator a text; for the log it is another, if that is not "".
+// operator sends the operator a notice. log replaces its text in the log, if
+// not "".
 func (c *core) operator(key, text, log string) {
 	c.notices = append(c.notices, notify.Notice{Key: key, Text: strings.Map(printable, text), Log: log})
 }
@@ -116,7 +119,7 @@ func (c *core) noticeWaits(now time.Time) {
 	}
 }
 
-// printable replaces what does not print by a space.
+// printable maps unprintable characters to a space.
 func printable(r rune) rune {
 	if wording.Printable(r) {
 		return r

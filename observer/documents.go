@@ -17,27 +17,27 @@ import (
 	"sm/transcript/claude/hook"
 )
 
-// Documents are files: they are read and written beside the loop, so that a slow
-// disk delays only the caller.
+// Documents are files. They are read and written outside the loop, so that a
+// slow disk delays only the caller.
 
 func (a *App) handoffs() *HandoffOptions { return &a.settings.Load().Handoff }
 
-// channel is what the documents of a folder belong to.
+// channel returns the channel of a folder's documents.
 func (c *core) channel(dir string) handoff.Channel {
 	return handoff.ChannelOf(c.settings.Handoff.Channels, dir)
 }
 
-// A draft is a document to be made: of the file of a handoff if it names one, else of
-// the transcript.
+// A draft is a document to be stored: the file of a handoff if the handoff
+// names one, otherwise a summary of the transcript.
 type draft struct {
 	handoff.Document
 	rotation   rotation.Rotation
 	transcript string
-	reread     []string  // files to name
-	written    time.Time // when the file was last written, once it is put
+	reread     []string  // files that the summary names
+	written    time.Time // modification time of the file, set by put
 }
 
-// draft begins the document of a handoff, which leaves a session.
+// draft returns the draft of a handoff's document.
 func (c *core) draft(r rotation.Rotation) *draft {
 	s := c.fleet.Location(r.Agent)
 	return &draft{
@@ -54,8 +54,8 @@ func (c *core) draft(r rotation.Rotation) *draft {
 	}
 }
 
-// put stores a document. One that is reserved for its agent is not stored again while the
-// file is the same.
+// put stores a document. A document that is reserved for its agent is not
+// stored again while its file is unchanged.
 func (a *App) put(d *draft, now time.Time) (doc handoff.Document, err error) {
 	o := a.handoffs()
 	d.Path = d.rotation.Path
@@ -84,7 +84,7 @@ func (a *App) put(d *draft, now time.Time) (doc handoff.Document, err error) {
 	return o.Documents.Put(d.Document, now)
 }
 
-// recent is a document of the newest texts of the transcript.
+// recent returns a document with the newest texts of the transcript.
 func (d *draft) recent(now time.Time) (string, error) {
 	f, size, err := curve.Open(d.transcript)
 	if err != nil {
@@ -106,10 +106,12 @@ func (d *draft) recent(now time.Time) (string, error) {
 	}), nil
 }
 
-// errNotPlain means that neither a document nor the stored one has a name that may be typed.
+// errNotPlain means that neither a document's path nor the path of its copy may
+// be typed.
 var errNotPlain = errors.New("its name holds characters that mean something to a shell, and so does handoff.directory; write the document under a plain name")
 
-// documentReason is the word for a document that cannot be handed over.
+// documentReason returns the rotation's reason for a document that cannot be
+// handed over.
 func documentReason(err error) string {
 	reason, ok := errors.AsType[handoff.FileReason](err)
 	switch {
@@ -123,7 +125,7 @@ func documentReason(err error) string {
 	return "document_not_stored"
 }
 
-// prepare looks at a handoff's document, or makes it, and keeps a copy.
+// prepare checks or creates a handoff's document, and stores a copy.
 func (c *core) prepare(r rotation.Rotation) {
 	a := c.app
 	d := c.draft(r)
@@ -168,7 +170,7 @@ func (c *core) prepare(r rotation.Rotation) {
 	})
 }
 
-// fit checks that a file may be handed over and its path typed.
+// fit checks that a file is a valid document and that its path can be typed.
 func (a *App) fit(r *rotation.Rotation) error {
 	o := a.handoffs()
 	text := o.Rotations.Resume(r.Path)
@@ -182,19 +184,20 @@ func (a *App) fit(r *rotation.Rotation) error {
 	return nil
 }
 
-// documentRequest is what a hook needs of the documents.
+// documentRequest is what a hook needs from the documents.
 type documentRequest struct {
 	handoff.Claimant
-	// last asks for the newest document that was handed over, in any state;
-	// else one that waits is claimed.
+	// last requests the newest document that was handed over, in any state;
+	// otherwise a waiting document is claimed.
 	last bool
-	// keep, if not nil, is made before a compaction, and nothing is given back: of the file
-	// of the handoff that the agent has asked for by itself, if that is fit.
+	// keep, if not nil, is stored before a compaction, and no document is
+	// returned. It is the file of the handoff that the agent has requested by
+	// itself, if that is valid.
 	keep *draft
 }
 
-// documentsFor returns what a hook needs from the documents, or nil. A session
-// that a handoff begins gets its document by its prompt.
+// documentsFor returns the request of a hook to the documents, or nil. A
+// session that a handoff begins gets its document by its prompt.
 func (c *core) documentsFor(agent string, p *hook.Payload) *documentRequest {
 	if c.dryRun || agent == "" {
 		return nil
@@ -203,7 +206,8 @@ func (c *core) documentsFor(agent string, p *hook.Payload) *documentRequest {
 	dir := cmp.Or(p.SM.Project, s.Project, p.CWD)
 	switch {
 	case p.Event == hook.PreCompact && c.settings.Handoff.AutoDocument:
-		// The last handoff that it has asked for in this cycle, and that has not taken place.
+		// The last handoff that the agent has requested in this cycle and that
+		// was not carried out.
 		var r rotation.Rotation
 		opened := c.engine.Agent(agent).Opened
 		for _, x := range c.rotations.All() { // the oldest first
@@ -222,7 +226,7 @@ func (c *core) documentsFor(agent string, p *hook.Payload) *documentRequest {
 	case p.Event != hook.SessionStart:
 		return nil
 	}
-	if c.rotations.Open(agent).State != rotation.Scheduled { // that is being carried out
+	if c.rotations.Open(agent).State != rotation.Scheduled { // a handoff is being carried out
 		return nil
 	}
 	return &documentRequest{
@@ -236,8 +240,8 @@ func (c *core) documentsFor(agent string, p *hook.Payload) *documentRequest {
 	}
 }
 
-// answerDocument returns the text for a new session, "" for none, or keeps what a
-// compaction is about to drop.
+// answerDocument returns the text for a new session, "" for none, or stores the
+// document that is kept before a compaction.
 func (a *App) answerDocument(ctx context.Context, x *documentRequest, now time.Time) string {
 	o := a.handoffs()
 	var doc handoff.Document
@@ -256,8 +260,8 @@ func (a *App) answerDocument(ctx context.Context, x *documentRequest, now time.T
 		doc, ok, err = o.Documents.Last(x.Channel.Name, x.Agent)
 	default:
 		doc, ok, err = o.Documents.Claim(x.Claimant, now, func(owner string) (free bool) {
-			// An owner without a running client has left it; an error means that the
-			// observer stops.
+			// An owner without a running client does not need it any more. An
+			// error means that the observer is stopping.
 			_ = a.do(ctx, func(c *core) {
 				s := c.fleet.Location(owner)
 				free = owner != "" && (s.At.PID == 0 || c.fleet.Gone(owner))
@@ -284,7 +288,8 @@ func (a *App) answerDocument(ctx context.Context, x *documentRequest, now time.T
 	return handoff.Inject(doc, o.Characters, now)
 }
 
-// onDocuments runs f beside the loop; failure is what the log has about an error.
+// onDocuments runs f outside the loop and logs its error with the message
+// failure.
 func (c *core) onDocuments(failure string, f func(*handoff.Documents) error) {
 	a := c.app
 	c.effect(func(context.Context) outcome {
@@ -309,7 +314,7 @@ func (c *core) consume(channel, document, session string, pid int) {
 	})
 }
 
-// withdraw takes back the copy of a document whose handoff did not run.
+// withdraw removes the copy of a document whose handoff did not run.
 func (c *core) withdraw(r rotation.Rotation) {
 	c.onDocuments(
 		"the copy of a document that is not needed cannot be withdrawn",
@@ -327,7 +332,7 @@ func (a *App) getDocuments(w http.ResponseWriter, _ *http.Request) error {
 	return writeJSON(w, http.StatusOK, answer)
 }
 
-// getDocument gives the current document of a channel, with its text.
+// getDocument returns the current document of a channel, with its text.
 func (a *App) getDocument(w http.ResponseWriter, r *http.Request) error {
 	channel := r.PathValue("channel")
 	doc, ok, err := a.handoffs().Documents.Current(channel)
@@ -341,7 +346,7 @@ func (a *App) getDocument(w http.ResponseWriter, r *http.Request) error {
 	return writeJSON(w, http.StatusOK, api.WholeDocument{Document: doc, Body: doc.Body})
 }
 
-// deleteDocuments takes back the documents of a channel that wait.
+// deleteDocuments withdraws the waiting documents of a channel.
 func (a *App) deleteDocuments(w http.ResponseWriter, r *http.Request) error {
 	n, err := a.handoffs().Documents.Clear(r.PathValue("channel"), time.Now())
 	if err != nil {

@@ -11,8 +11,8 @@ import (
 	"sm/observer/notify"
 )
 
-// An effect is done beside the loop, once all that led to it is stored. Its outcome may
-// be nil.
+// An effect runs outside the loop, once the changes that led to it are stored.
+// Its outcome may be nil.
 type effect func(ctx context.Context) outcome
 
 // An outcome is applied in the loop.
@@ -27,18 +27,19 @@ func (a *App) begin(ctx context.Context, list []effect) {
 				return
 			}
 			now := time.Now()
-			// If the loop has stopped, the result is dropped. A typed text stays offered until
-			// the transcript decides, and the next observer continues a handoff.
+			// If the loop has stopped, the outcome is dropped. A typed text
+			// stays offered until the transcript decides, and the next observer
+			// continues a handoff.
 			_ = a.update(ctx, func(c *core) error { apply(c, now); return nil })
 		})
 	}
 }
 
-// errBusy means that an agent is at work again.
+// errBusy means that an agent is working again.
 var errBusy = errors.New("the agent is at work again; it gets the text between its tool calls")
 
-// still returns what asks the loop whether an effect may go on. errBusy means that it may
-// not.
+// still returns a function that evaluates fits in the loop, and returns errBusy
+// if it is false.
 func (a *App) still(fits func(*core) bool) func(context.Context) error {
 	return func(ctx context.Context) error {
 		return a.ask(ctx, func(c *core) error {
@@ -50,8 +51,8 @@ func (a *App) still(fits func(*core) bool) func(context.Context) error {
 	}
 }
 
-// notifyOperator passes notices to the log and, but in a dry run, to the operator's command.
-// A kill in between loses them: they are sent at most once.
+// notifyOperator logs notices and, unless this is a dry run, passes them to the
+// operator's command. A kill in between loses them: they are sent at most once.
 func (a *App) notifyOperator(notices []notify.Notice) effect {
 	return func(ctx context.Context) outcome {
 		for _, n := range notices {
@@ -67,8 +68,8 @@ func (a *App) notifyOperator(notices []notify.Notice) effect {
 	}
 }
 
-// writeLevels writes the level files that have changed, unless some are being
-// written: the newest line has to come last.
+// writeLevels writes the changed level files, unless a write is in progress:
+// the newest line must be written last.
 func (a *App) writeLevels(ctx context.Context, c *core) {
 	if c.writing || len(c.levels) == 0 && !c.allLevels {
 		return

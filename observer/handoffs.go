@@ -14,7 +14,7 @@ import (
 	"sm/observer/wire"
 )
 
-// postHandoff schedules a handoff. The status 200 means that it is stored.
+// postHandoff schedules a handoff. Status 200 means that the handoff is stored.
 func (a *App) postHandoff(w http.ResponseWriter, r *http.Request) error {
 	var in api.NewHandoff
 	hint := `not a handoff; send JSON such as {"requester_session_id":"em","file_path":"/home/dev/handoff.md"}`
@@ -29,8 +29,8 @@ func (a *App) postHandoff(w http.ResponseWriter, r *http.Request) error {
 	return writeJSON(w, http.StatusOK, api.Scheduled{Status: "scheduled", ID: id})
 }
 
-// Handoff schedules a handoff and returns its id once it is stored; line is the process that
-// asks, see requestHandoff.
+// Handoff schedules a handoff and returns its id once it is stored. line has
+// the requesting process and its ancestors; see requestHandoff.
 func (a *App) Handoff(
 	ctx context.Context,
 	agent string,
@@ -58,8 +58,8 @@ func (a *App) Handoff(
 	return x.ID, err
 }
 
-// line is the process that asks with those that it descends from, the nearest first;
-// nil where the system does not show them.
+// line returns the requesting process and its ancestors, the nearest first, or
+// nil if the system does not show them.
 func (a *App) line(r *http.Request) []fleet.Process {
 	pid := access.PeerPID(r.Context())
 	if a.o.Ancestry == nil || pid == 0 {
@@ -68,7 +68,7 @@ func (a *App) line(r *http.Request) []fleet.Process {
 	if line := a.o.Ancestry(pid); len(line) > 0 {
 		return line
 	}
-	return []fleet.Process{{PID: pid}} // it has ended
+	return []fleet.Process{{PID: pid}} // the process has ended
 }
 
 func (c *core) getHandoffs(string, *http.Request) (any, error) {
@@ -106,8 +106,9 @@ func (a *App) getRun(w http.ResponseWriter, r *http.Request) error {
 	return writeJSON(w, http.StatusOK, in)
 }
 
-// NextInstruction waits for something to do for the run of an agent, without a rotation
-// where there is nothing; line is the process that asks.
+// NextInstruction waits up to api.RunWait for an instruction for the run of an
+// agent. The instruction has no rotation if there is none. line has the
+// requesting process and its ancestors.
 func (a *App) NextInstruction(
 	ctx context.Context,
 	id string,
@@ -123,8 +124,9 @@ func (a *App) NextInstruction(
 			if agent, err = c.fleet.Agent(id, true); err != nil {
 				return false, err
 			}
-			// Two runs may have the same name: the process that asks must have started the
-			// agent's client, as far as the system shows.
+			// Two runs may have the same name: the requesting process must have
+			// started the agent's client, unless the system does not show its
+			// ancestors.
 			at := c.fleet.Location(agent).At
 			if first && line != nil && at.PID != 0 && !c.fleet.Gone(agent) &&
 				!slices.ContainsFunc(
@@ -137,17 +139,17 @@ func (a *App) NextInstruction(
 				)
 			}
 			x = c.polled(agent, asked, first)
-			return asked.Handled != "" &&
-				first, nil // the run forgets it once it has an answer
+			// The run forgets the outcome once it has an answer.
+			return asked.Handled != "" && first, nil
 		})
 		if err != nil || x.order.Rotation != "" {
 			return x.order, err
 		}
 		select {
-		case <-x.news:
+		case <-x.changed:
 			continue
 		case <-wait.Done():
-			if ctx.Err() != nil { // it has ended, unless it has asked again
+			if ctx.Err() != nil { // the run has ended, unless it has polled again
 				return in, a.do(context.WithoutCancel(ctx), func(c *core) {
 					if now := c.runOf(agent); now.polls == x.polls {
 						now.seen = time.Time{}

@@ -9,9 +9,9 @@ import (
 	"sm/observer/access"
 )
 
-// routes lists what is served, and to whom over TCP. A line has the kind of the route,
-// its method and its path; a demo, whose agents can be read and get texts, refuses those
-// that end with "real".
+// routes lists the routes and who may use them over TCP. A line has the kind of
+// the route, its method and its path. A demo has no real agents and refuses the
+// routes whose line ends with "real".
 func (a *App) routes() []access.Route {
 	kinds := map[string]access.Route{
 		"any":     {Tier: access.AnyLocal},
@@ -74,12 +74,12 @@ func (a *App) routes() []access.Route {
 	return all
 }
 
-// An endpoint answers a request in the loop; agent is the one that the path names, ""
+// An endpoint answers a request in the loop. agent is the agent in the path, ""
 // for none. The gate has read the body.
 type endpoint func(agent string, r *http.Request) (answer any, err error)
 
-// inLoop runs an endpoint by App.ask, or by App.update so that its changes are
-// stored before they are acknowledged.
+// inLoop runs an endpoint by App.ask, or by App.update if its changes must be
+// stored before the answer.
 func inLoop(
 	code int,
 	run func(context.Context, func(*core) error) error,
@@ -104,7 +104,7 @@ func inLoop(
 	}
 }
 
-// refuseReal refuses requests of real agents in a demo.
+// refuseReal refuses requests that concern real agents in a demo.
 func refuseReal(http.ResponseWriter, *http.Request) error {
 	return refuse(
 		http.StatusForbidden,
@@ -112,7 +112,7 @@ func refuseReal(http.ResponseWriter, *http.Request) error {
 	)
 }
 
-// metricsRoutes lists what is served to other machines: /metrics and health alone.
+// metricsRoutes serves /metrics and health checks to other machines.
 func (a *App) metricsRoutes() http.Handler {
 	mux := http.NewServeMux()
 	mux.Handle("GET /metrics", handler(a.getMetrics))
@@ -134,6 +134,6 @@ func (a *App) getReady(w http.ResponseWriter, _ *http.Request) error {
 
 func plain(w http.ResponseWriter, text string) error {
 	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
-	_, _ = io.WriteString(w, text+"\n") // an error means that the peer has gone
+	_, _ = io.WriteString(w, text+"\n") // an error means that the peer has disconnected
 	return nil
 }

@@ -14,29 +14,31 @@ import (
 
 const (
 	// storeEvery is the longest delay before a change is stored. Changes that
-	// transcripts repeat, and that have no effects, wait for restEvery: after a kill
-	// the transcripts are read again. So does a transaction that has failed.
+	// transcripts repeat, and that have no effects, wait for restEvery, as the
+	// transcripts are read again after a kill. A failed transaction waits for
+	// restEvery, too.
 	storeEvery = 250 * time.Millisecond
 	restEvery  = time.Second
-	// namesEvery is how often the names of the files of the state are checked.
+	// namesEvery is how often the file names in the state directory are
+	// checked.
 	namesEvery = 2 * time.Second
-	// garbageMany is after how many changes a pause of garbageAfter is used to
-	// give memory back: reading and storing leave garbage that would otherwise
-	// stay until the next collection, a long time off in a quiet fleet. So many
-	// values stored leave as much as one change.
+	// garbageMany is the number of changes after which memory is released in
+	// the next pause of garbageAfter. Reading and storing leave garbage that
+	// would otherwise stay until the next collection, which may be far off in a
+	// quiet fleet. garbageValues stored values count as one change.
 	garbageMany, garbageAfter, garbageValues = 100, 2 * storeEvery, 4
 )
 
-// loop owns all state until ctx ends; then it waits for the follower, takes what it
-// has still sent, and stores it.
+// loop owns all state until ctx ends. Then it waits for the follower, applies
+// the follower's last changes, and stores them.
 func (a *App) loop(ctx context.Context) {
 	c := a.core
 	cursors := c.fleet.Cursors()
 	var follower sync.WaitGroup
 	follower.Go(func() { runFollower(ctx, a, cursors) })
 	store := time.Tick(storeEvery)
-	garbage := garbageMany + 1
-	changed := time.Time{} // loading the state leaves some, too
+	garbage := garbageMany + 1 // loading the state leaves garbage, too
+	changed := time.Time{}
 	for running := true; running; {
 		select {
 		case change, ok := <-a.changes:
@@ -72,7 +74,7 @@ func (a *App) loop(ctx context.Context) {
 			if busy := c.store(); !busy && garbage > garbageMany && c.caughtUp &&
 				now.Sub(changed) > garbageAfter {
 				garbage = 0
-				a.work.Go(func() { // give back what reading and storing have left behind
+				a.work.Go(func() { // release the garbage of reading and storing
 					if err := a.store.Release(); err != nil {
 						a.log.Debug("memory cannot be released", "err", err)
 					}
@@ -95,7 +97,7 @@ func (a *App) loop(ctx context.Context) {
 	a.effects.Wait()
 }
 
-// runFollower sends what happens in the transcripts to the loop until ctx ends.
+// runFollower sends the changes of transcripts to the loop until ctx ends.
 func runFollower(ctx context.Context, a *App, cursors []transcript.Cursor) {
 	defer close(a.changes)
 	var roots []follow.Root
@@ -117,7 +119,7 @@ func runFollower(ctx context.Context, a *App, cursors []transcript.Cursor) {
 	}, cursors, a.changes)
 }
 
-// apply takes a change of a transcript.
+// apply applies a change of a transcript.
 func (a *App) apply(c *core, change *transcript.Change) {
 	for _, u := range change.Unknown {
 		c.unknown[metrics.Unknown{Client: change.Client, Kind: u.Kind}] += u.Count
@@ -140,7 +142,8 @@ func (a *App) apply(c *core, change *transcript.Change) {
 	}
 }
 
-// caughtUp starts the policy at the end of catch-up.
+// caughtUp applies the changes and signals that were deferred during catch-up,
+// and starts the policy.
 func (a *App) caughtUp(c *core) {
 	now := time.Now()
 	if !c.fleet.Settled() {
@@ -151,10 +154,10 @@ func (a *App) caughtUp(c *core) {
 	for _, ev := range append(c.fleet.Seen(), c.fleet.Resting(now)...) {
 		c.act(c.engine.Step(ev), now)
 	}
-	for _, n := range c.held {
+	for _, n := range c.deferred {
 		c.apply(n, now)
 	}
-	c.held = nil
+	c.deferred = nil
 	c.setLevels()
 	c.pass(now)
 	if a.o.CaughtUp != nil {

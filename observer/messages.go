@@ -41,14 +41,14 @@ func (c *core) postMessage(agent string, r *http.Request) (any, error) {
 		Mode: mode,
 		Text: in.Text,
 	}, now)
-	if m.Made.Equal(now) { // what was there before may have been acknowledged
+	if m.Made.Equal(now) { // an earlier message with this id may have been acknowledged
 		c.undo = func() { c.queue.Unput(m.ID) }
 	}
 	return c.messageOf(m), err
 }
 
-// readText reads a request to send a text to an agent. It is refused while no agent can be
-// reached.
+// readText decodes a request to send a text to an agent. It returns an error
+// while no agent can be reached.
 func (c *core) readText(r *http.Request, in any, hint string) error {
 	if c.caughtUp && !c.reachable("") {
 		return refuse(http.StatusConflict, api.NoneReachable)
@@ -76,11 +76,11 @@ func fitMessage(in *api.NewMessage) (alerts.Mode, error) {
 	return mode, refuse(http.StatusUnprocessableEntity, text)
 }
 
-// maxWord bounds the names that come with a message.
+// maxWord is the maximum length of a message's id and sender, in bytes.
 const maxWord = 128
 
-// sender returns the name of a sender as recipients see it: the name of an agent,
-// "" for a pane without one.
+// sender returns the name of a sender as recipients see it: the name of the
+// agent, the id if there is no such agent, or "" for a pane without an agent.
 func (c *core) sender(id string) string {
 	agent, err := c.fleet.Agent(id, true)
 	if err != nil {
@@ -92,7 +92,7 @@ func (c *core) sender(id string) string {
 	return c.nameOf(agent)
 }
 
-// deleteMessage withdraws a message that no agent can have read.
+// deleteMessage withdraws a message that its agent cannot have read yet.
 func (c *core) deleteMessage(agent string, r *http.Request) (any, error) {
 	m, err := c.queue.Cancel(agent, r.PathValue("message"), time.Now())
 	return wire.Message(m), err

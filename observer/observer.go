@@ -53,8 +53,8 @@ import (
 	"sm/transcript/follow"
 )
 
-// New takes the state directory and the listeners; nothing runs yet. Stop releases
-// them, also without Start.
+// New opens the state directory and the listeners, and starts nothing. Stop
+// closes them, also without Start.
 func New(ctx context.Context, o Options) (*App, error) {
 	if err := o.Check(); err != nil {
 		return nil, err
@@ -76,7 +76,7 @@ func New(ctx context.Context, o Options) (*App, error) {
 	a.broken, a.fail = context.WithCancelCause(context.Background())
 	a.reloaded.Store(time.Now().UnixMilli())
 	a.settings.Store(&o.Settings)
-	a.o.Settings = Settings{} // they may change; read a.settings
+	a.o.Settings = Settings{} // outdated after Apply; read a.settings
 	if err := a.setUp(ctx); err != nil {
 		return nil, errors.Join(err, a.release())
 	}
@@ -122,7 +122,7 @@ func (a *App) setUp(ctx context.Context) error {
 	return a.listen(ctx)
 }
 
-// listen opens the socket and the addresses, and puts the guard in front.
+// listen opens the socket and the addresses, with the access checks in front.
 func (a *App) listen(ctx context.Context) error {
 	settings := a.settings.Load()
 	a.shares = [2]*access.Shares{
@@ -157,8 +157,8 @@ func (a *App) open(l net.Listener, s *http.Server) {
 	})
 }
 
-// listenMetrics opens the address for other machines, behind the passwords and TLS
-// of its own file.
+// listenMetrics opens the address for other machines, with the passwords and
+// TLS settings of WebConfigFile.
 func (a *App) listenMetrics(ctx context.Context) error {
 	if a.o.MetricsListen == "" {
 		return nil
@@ -179,17 +179,17 @@ func (a *App) listenMetrics(ctx context.Context) error {
 	return nil
 }
 
-// Addrs are the addresses listened on: the socket first, then TCP.
+// Addrs returns the addresses of the listeners: the socket first, then TCP.
 func (a *App) Addrs() []net.Addr { return a.addrs }
 
-// Ready is closed once all that existed at the start has been read.
+// Ready returns a channel that is closed at the end of catch-up.
 func (a *App) Ready() <-chan struct{} { return a.ready }
 
-// Answers returns once the loop has run a function of its own. An error means
-// that ctx or the loop ended before.
+// Answers waits until the loop has run a function. An error means that ctx or
+// the loop ended first.
 func (a *App) Answers(ctx context.Context) error { return a.do(ctx, func(*core) {}) }
 
-// Start launches the parts. They run until Stop.
+// Start starts the loop, the servers and the poller. They run until Stop.
 func (a *App) Start() {
 	ctx, cancel := context.WithCancel(context.Background())
 	a.cancel = cancel
@@ -206,15 +206,15 @@ func (a *App) Start() {
 	}
 	a.work.Go(func() {
 		select {
-		case <-a.ready: // the agents are known from here on
+		case <-a.ready: // from here on the agents are known
 		case <-ctx.Done():
 		}
 		a.poller.Run(ctx)
 	})
 }
 
-// Stop ends all parts and stores what is left: first no more requests, then no
-// more input, then the last transaction. It may be called more than once.
+// Stop ends all parts and stores the remaining changes: first requests end,
+// then input, then the last transaction. It may be called more than once.
 func (a *App) Stop(ctx context.Context) error {
 	a.stopOnce.Do(func() {
 		close(a.closing)
@@ -222,7 +222,7 @@ func (a *App) Stop(ctx context.Context) error {
 		if a.cancel != nil {
 			a.cancel()
 			ended := make(chan struct{})
-			go func() { // ends with the last part, at the latest with the process
+			go func() { // ends with the last part
 				a.work.Wait()
 				close(ended)
 			}()
@@ -230,7 +230,7 @@ func (a *App) Stop(ctx context.Context) error {
 			case <-ended:
 			case <-ctx.Done():
 				a.stopErr = errors.New("still storing the last changes; they are read again at the next start")
-				return // the parts still use what release would close
+				return // the parts still use the store
 			}
 		}
 		a.stopErr = errors.Join(a.lastErr, a.release())
@@ -238,11 +238,11 @@ func (a *App) Stop(ctx context.Context) error {
 	return a.stopErr
 }
 
-// answerWithin is how long a request that runs at Stop may take to end.
+// answerWithin is how long a request in progress may take to end at Stop.
 const answerWithin = time.Second
 
-// hangUp ends all serving. Answers take milliseconds: connections that are still open
-// after answerWithin are closed, which is no failure.
+// hangUp shuts down the servers. Answers take milliseconds: connections that
+// are still open after answerWithin are closed, which is not an error.
 func (a *App) hangUp(ctx context.Context) {
 	a.web.Close()
 	ctx, cancel := context.WithTimeout(ctx, answerWithin)
@@ -251,7 +251,7 @@ func (a *App) hangUp(ctx context.Context) {
 	for _, l := range a.listeners {
 		all.Go(func() {
 			if l.server.Shutdown(ctx) != nil {
-				_ = l.server.Close() // its connections are cut off
+				_ = l.server.Close() // closes the remaining connections
 			}
 		})
 	}
@@ -261,7 +261,7 @@ func (a *App) hangUp(ctx context.Context) {
 // release closes what New opened.
 func (a *App) release() error {
 	for _, l := range a.listeners {
-		_ = l.Close() // the servers have closed most of them
+		_ = l.Close() // most are closed by their servers
 	}
 	if a.store == nil {
 		return nil
@@ -269,7 +269,7 @@ func (a *App) release() error {
 	return a.store.Close()
 }
 
-// stopWithin bounds an orderly stop.
+// stopWithin limits the time of an orderly stop.
 const stopWithin = 10 * time.Second
 
 // Run runs an observer until ctx ends or a part fails.
@@ -277,7 +277,7 @@ func Run(ctx context.Context, o Options, started func(*App)) error {
 	a, err := New(ctx, o)
 	if errors.Is(err, context.Canceled) && ctx.Err() != nil {
 		o.Logger.Info("stopped before the start", "cause", context.Cause(ctx))
-		return nil // as asked
+		return nil
 	}
 	if err != nil {
 		return err
@@ -303,7 +303,7 @@ func Run(ctx context.Context, o Options, started func(*App)) error {
 	return errors.Join(err, a.Stop(stopping))
 }
 
-// newCore goes on from what has been stored.
+// newCore creates a core from the stored state.
 func newCore(a *App, stored fleet.Stored, now time.Time) (*core, error) {
 	o := a.settings.Load()
 	c := &core{
@@ -328,7 +328,7 @@ func newCore(a *App, stored fleet.Stored, now time.Time) (*core, error) {
 		return nil, err
 	}
 	stored.Agents = persisted.Agents
-	ledger := fleet.Ledger(a.store) // the owners of messages on disk
+	ledger := fleet.Ledger(a.store) // finds the owners of messages on disk
 	if a.o.DryRun {
 		ledger = nil
 	}
@@ -363,13 +363,13 @@ func newCore(a *App, stored fleet.Stored, now time.Time) (*core, error) {
 	c.rotations.Restore(persisted.Rotations, persisted.Records, persisted.Rotated, now)
 	c.resumeHandoffs()
 	c.fleet.WereAtWork(c.engine.AtWork())
-	c.engine.SetClock(now) // what is due waits until the history is known
+	c.engine.SetClock(now) // what is due waits for the end of catch-up
 	return c, nil
 }
 
-// guarded puts the guard in front of all routes: anew for TCP, where the
-// settings limit access. The socket's handler is returned; it is open to our own
-// uid in any case.
+// guarded puts the access checks in front of all routes. It replaces the
+// handler for TCP, which the settings limit, and returns the handler for the
+// socket, which always admits our own uid.
 func (a *App) guarded(s *Settings) (onSocket http.Handler) {
 	onSocket, onTCP := access.NewHandlers(a.routes(), access.Options{
 		AllowedHosts: s.AllowedHosts,

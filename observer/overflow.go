@@ -14,9 +14,9 @@ import (
 	"sm/transcript/wording"
 )
 
-// The guard refuses the tool calls of sessions whose context is full, by the state
-// that handoff/guard keeps in their project. These files are read and written by the
-// goroutine that serves the request, never by the loop.
+// The guard refuses the tool calls of sessions whose context is full, based on
+// the state that handoff/guard keeps in their project. These files are read and
+// written by the goroutine that serves the request, never in the loop.
 
 // GuardOptions are the settings of the guard.
 type GuardOptions struct {
@@ -28,15 +28,16 @@ type GuardOptions struct {
 func (a *App) guarding() bool { return a.settings.Load().Guard.Enabled && !a.o.DryRun }
 
 const (
-	// toolCallTimeout is how long a tool call waits for another writer of the state, and
-	// reportTimeout how long a report waits: the next one comes soon.
+	// toolCallTimeout is how long a tool call waits for another writer of the
+	// state. reportTimeout is how long a report waits, which the next one soon
+	// replaces.
 	toolCallTimeout = time.Second
 	reportTimeout   = 100 * time.Millisecond
 )
 
-// decideToolCall reports whether the main agent's tool call is refused. The refusal is
-// stored before the answer. If it cannot be stored, the call is allowed: while sm
-// cannot write, the agent could not hand over either.
+// decideToolCall returns a refusal if the main agent's tool call must be
+// refused. The refusal is stored before the answer. If it cannot be stored, the
+// call is allowed: while sm cannot write, the agent could not hand over either.
 func (a *App) decideToolCall(ctx context.Context, p *hook.Payload) (answer hook.Answer) {
 	var key alerts.Key
 	o := &a.settings.Load().Guard
@@ -71,8 +72,8 @@ func (a *App) decideToolCall(ctx context.Context, p *hook.Payload) (answer hook.
 	return hook.Answer{Event: p.Event, Deny: o.Refusal(j.Dir, j.State)}
 }
 
-// guardedLine takes a report into the state of its session and returns what the
-// status line shows, nothing for a session without a state.
+// guardedLine applies a report to the state of its session and returns the text
+// for the status line, nil for a session without a state.
 func (a *App) guardedLine(ctx context.Context, status *hook.Status, now time.Time) []byte {
 	client := guard.ClientOf(status.SessionID, &status.SM)
 	path, s, ok := guard.Find(
@@ -93,7 +94,7 @@ func (a *App) guardedLine(ctx context.Context, status *hook.Status, now time.Tim
 			resumed = s.SessionID != bound && s.Lifecycle == guard.SessionResuming
 			return nil
 		})
-		if err != nil { // the next report does
+		if err != nil { // the next report retries
 			a.log.Debug(
 				"a report is not stored in the session's state",
 				"session", status.SessionID,
@@ -108,9 +109,10 @@ func (a *App) guardedLine(ctx context.Context, status *hook.Status, now time.Tim
 	if s.Overflowed {
 		refused = s.RestartRefused
 	}
-	// An error means that the observer stops; the next one gets another report.
+	// An error means that the observer is stopping; the next observer gets
+	// another report.
 	_ = a.do(ctx, func(c *core) {
-		if resumed { // once: from now on the session is bound
+		if resumed { // once, as the session is bound from now on
 			c.guardNotice(key, "restarted", name+" goes on in a fresh context.")
 		}
 		if refused != "" && c.refused[path] != refused { // once for each reason
@@ -143,9 +145,9 @@ func (c *core) guardNotice(key alerts.Key, ref, text string) {
 	c.operator(key.String(), wording.Guard+text, "")
 }
 
-// freshen lets a guarded session go on after a handoff has renewed its context. Its
-// client is the process pid, which began at start; with a pid of 0 it is the
-// process that the session is known by.
+// freshen marks a guarded session as resumed after a handoff has renewed its
+// context. Its client is the process pid, which began at start; if pid is 0, it
+// is the process in the session's state.
 func (c *core) freshen(r rotation.Rotation, pid int, start string) {
 	a := c.app
 	c.effect(func(context.Context) outcome {
@@ -158,7 +160,7 @@ func (c *core) freshen(r rotation.Rotation, pid int, start string) {
 			Start:     start,
 		})
 		if !ok || s.SessionID == r.Next && r.Next != "" {
-			return nil // it goes on already
+			return nil // already resumed
 		}
 		if pid == 0 {
 			pid = s.PID
@@ -175,9 +177,9 @@ func (c *core) freshen(r rotation.Rotation, pid int, start string) {
 	})
 }
 
-// usageNow returns the used share of a session's window: that of its transcript or
-// status line, else that of its state file, which also counts if it is the newest.
-// Figures from before a compaction do not count. The key is that of a notice now.
+// usageNow returns the used share of a session's window: by its transcript or
+// status line, or by its state file if they have none or it is newer. Values
+// from before a compaction do not count. key is the key for a notice now.
 func (a *App) usageNow(
 	ctx context.Context,
 	session string,
@@ -202,7 +204,7 @@ func (a *App) usageNow(
 			at = *x.ReadingAt
 		}
 	})
-	if err != nil { // the loop has ended, or is late
+	if err != nil { // the loop has ended or did not answer in time
 		a.log.Debug("a session's context is not known", "session", session, "err", err)
 	}
 	if seen := s.LastHeartbeat; !seen.Before(opened) && (share < 0 || seen.After(at)) {

@@ -45,12 +45,13 @@ func (c *core) postReminder(agent string, r *http.Request) (any, error) {
 		)
 	}
 	err := c.engine.Remind(x)
-	c.next = now // ask it soon
+	c.next = now // run the engine soon
 	c.undo = func() { c.engine.CancelReminder(x.ID) }
 	return wire.Reminder(x), err
 }
 
-// deleteReminder drops one reminder; "all" is each of the agent's.
+// deleteReminder cancels one reminder of an agent, or all of them for the id
+// "all".
 func (c *core) deleteReminder(agent string, r *http.Request) (any, error) {
 	id := r.PathValue("reminder")
 	dropped := api.Reminders{Reminders: []api.Reminder{}}
@@ -70,7 +71,7 @@ func (c *core) deleteReminder(agent string, r *http.Request) (any, error) {
 	return dropped, nil
 }
 
-// resetReminders begins the time of an agent's periodic reminders anew.
+// resetReminders resets the timers of an agent's periodic reminders.
 func (c *core) resetReminders(agent string, _ *http.Request) (any, error) {
 	now := time.Now()
 	for _, x := range c.engine.Reminders(agent) {

@@ -11,11 +11,12 @@ import (
 	"sm/observer/fleet"
 )
 
-// codexApp is a provider that has no terminal. (Codex in one calls /clear /new.)
+// codexApp is the provider of Codex agents without a terminal.
 const codexApp = "codex-app"
 
-// requestHandoff checks that an agent may be handed over, except for the document. line
-// has the requesting process and its ancestors, nil where they are unknown.
+// requestHandoff checks that an agent may be handed over, except for the
+// document. line has the requesting process and its ancestors, nil if they are
+// unknown.
 func (c *core) requestHandoff(
 	id string,
 	in api.NewHandoff,
@@ -80,8 +81,8 @@ func (c *core) scheduleHandoff(r rotation.Rotation) (rotation.Rotation, error) {
 	return r, err
 }
 
-// rotateByItself schedules the handoff of an agent that is about to compact, where that
-// is asked for and its client can be restarted.
+// rotateByItself schedules the handoff of an agent that is about to compact, if
+// the settings demand it and the agent's client can be restarted.
 func (c *core) rotateByItself(agent string, now time.Time) {
 	if !c.settings.Handoff.AutoRotate || c.dryRun || !c.agents.look(agent).run.restarts(now) {
 		return
@@ -100,7 +101,7 @@ func (c *core) rotateByItself(agent string, now time.Time) {
 	}
 }
 
-// order gives a run its order, and wakes the poll that waits for it.
+// order sets the instruction of a run, and wakes the poll that waits for it.
 func (c *core) order(r rotation.Rotation) {
 	x := c.runOf(r.Agent)
 	x.order = api.Instruction{
@@ -108,20 +109,21 @@ func (c *core) order(r rotation.Rotation) {
 		Action:   api.ActionRestart,
 		Prompt:   r.Prompt,
 	}
-	close(x.news)
-	x.news = make(chan struct{})
+	close(x.changed)
+	x.changed = make(chan struct{})
 }
 
 func (c *core) runOf(agent string) *run {
 	x := c.agents.of(agent)
 	if x.run == nil {
-		x.run = &run{news: make(chan struct{})}
+		x.run = &run{changed: make(chan struct{})}
 	}
 	return x.run
 }
 
-// polled records a poll and returns the run with its instruction, if there is one for
-// now. The first time of a poll it reports the outcome of the previous order.
+// polled records a poll and returns the run with its present instruction, if
+// any. With first, on the first call for a poll, it also records the outcome of
+// the previous instruction.
 func (c *core) polled(agent string, asked api.Run, first bool) (x run) {
 	now := time.Now()
 	r := c.runOf(agent)
@@ -160,8 +162,8 @@ func (c *core) polled(agent string, asked api.Run, first bool) (x run) {
 	switch _, idle := c.idle(agent, now); {
 	case idle && c.sessionOf(agent) == open.Left:
 		x.order = r.order
-	case c.fleet.Gone(agent): // an older run between two clients does not name its order
-	default: // it works on: this run has not carried the order out, which it would report
+	case c.fleet.Gone(agent): // an older run between two clients does not name its instruction
+	default: // the agent works: the run has not restarted it, which it would report
 		r.order = api.Instruction{}
 		c.rotate(rotation.Typed{ID: open.ID, Reason: rotation.ReasonBusy, At: now})
 		c.notCarried(agent)
@@ -169,10 +171,10 @@ func (c *core) polled(agent string, asked api.Run, first bool) (x run) {
 	return x
 }
 
-// maxLine bounds a text of another process, in bytes.
+// maxLine limits a text of another process, in bytes.
 const maxLine = 200
 
-// oneLine makes a text of another process fit for a log and a message.
+// oneLine turns a text of another process into one line for logs and messages.
 func oneLine(s string) string {
 	s = strings.Join(strings.Fields(strings.Map(printable, s)), " ")
 	return strings.ToValidUTF8(s[:min(len(s), maxLine)], "")

@@ -20,8 +20,8 @@ import (
 	"sm/observer/fleet"
 )
 
-// A handler answers a request, or returns an error before writing anything. The table
-// of status codes then decides on the answer.
+// A handler answers a request, or returns an error before it has written
+// anything. The error is answered with the status code of statusOf.
 type handler func(w http.ResponseWriter, r *http.Request) error
 
 func (h handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
@@ -30,10 +30,11 @@ func (h handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// refuse is an error with a code and a text for the client; the text ends with what to do.
+// refuse returns an error with a status code and a text for the client, which
+// should end with advice.
 func refuse(code int, text string) error { return &api.StatusError{Code: code, Text: text} }
 
-// statuses is the status code of each error that means the same on every route.
+// statuses has the errors with the same meaning on every route, by status code.
 var statuses = map[int][]error{
 	http.StatusBadRequest: {fleet.ErrEvent},
 	http.StatusNotFound: {
@@ -63,7 +64,8 @@ var statuses = map[int][]error{
 	},
 }
 
-// statusOf returns the status code of an error: its own, else that of the table, else 500.
+// statusOf returns the status code of an error: its own, or by statuses, or
+// 500.
 func statusOf(err error) int {
 	if own, ok := errors.AsType[*api.StatusError](err); ok {
 		return own.Code
@@ -103,7 +105,7 @@ func writeJSON(w http.ResponseWriter, code int, v any) error {
 	return nil
 }
 
-// writeRaw answers with JSON that is written already, or with nothing.
+// writeRaw writes encoded JSON as the answer, or 204 for nothing.
 func writeRaw(w http.ResponseWriter, body []byte) {
 	if len(body) == 0 {
 		w.WriteHeader(http.StatusNoContent)
@@ -112,10 +114,11 @@ func writeRaw(w http.ResponseWriter, body []byte) {
 	access.WriteJSON(w, http.StatusOK, body)
 }
 
-// writeStream writes head, whose first member is an empty array, as the whole
-// answer, with items as the elements of that array. It keeps one item at a
-// time. The time limit for an answer applies to each item. An error of an item closes
-// the connection, so that the client does not take a part of the answer for all of it.
+// writeStream writes head as JSON with items as the elements of its first
+// member, which must be an empty array. It keeps one item in memory at a time.
+// The write timeout applies to each item. An error of an item aborts the
+// connection, so that the client does not take a partial answer for a complete
+// one.
 func writeStream(w http.ResponseWriter, head any, items iter.Seq2[any, error]) error {
 	text, err := json.Marshal(head)
 	if err != nil {
@@ -123,7 +126,7 @@ func writeStream(w http.ResponseWriter, head any, items iter.Seq2[any, error]) e
 	}
 	begin, end, _ := bytes.Cut(text, []byte("]"))
 	w.Header().Set("Content-Type", "application/json")
-	_, _ = w.Write(begin) // an error comes again at the next item
+	_, _ = w.Write(begin) // an error is returned again for the next item
 	control := http.NewResponseController(w)
 	separator := ""
 	for item, err := range items {
@@ -133,9 +136,9 @@ func writeStream(w http.ResponseWriter, head any, items iter.Seq2[any, error]) e
 		if err != nil {
 			panic(http.ErrAbortHandler)
 		}
-		_ = control.SetWriteDeadline(time.Now().Add(itemTimeout)) // where there is one
+		_ = control.SetWriteDeadline(time.Now().Add(itemTimeout)) // not supported by all writers
 		if _, err := fmt.Fprintf(w, "%s%s", separator, text); err != nil {
-			return nil // the peer is gone
+			return nil // the peer has disconnected
 		}
 		separator = ","
 	}

@@ -18,8 +18,8 @@ import (
 	"sm/transcript/wording"
 )
 
-// runsWithin is how long after the start of the observer every `sm run` has asked: one
-// that found none looks again each 10 s.
+// runsWithin is how long after the start of the observer each `sm run` has
+// polled. A run that finds no observer retries every 10 s.
 const runsWithin = 12 * time.Second
 
 // rotate passes an input to the rotations and starts the resulting effects. A dry
@@ -30,7 +30,7 @@ func (c *core) rotate(in rotation.Input) {
 	}
 }
 
-// perform begins effects, which are carried out once the state is stored.
+// perform starts effects. They are carried out once the state is stored.
 func (c *core) perform(effects []rotation.Effect) {
 	for _, e := range effects {
 		switch x := e.(type) {
@@ -40,7 +40,7 @@ func (c *core) perform(effects []rotation.Effect) {
 			c.typeOwn(x)
 		case rotation.Restart:
 			c.effect(func(context.Context) outcome {
-				return func(c *core, _ time.Time) { // now that it is stored
+				return func(c *core, _ time.Time) { // after the state is stored
 					if r := c.rotations.Find(x.Rotation.ID); r.State == rotation.Clearing {
 						c.order(r)
 					}
@@ -67,7 +67,7 @@ func (c *core) perform(effects []rotation.Effect) {
 	}
 }
 
-// passHandoffs lets handoffs go on that wait for their agent's prompt.
+// passHandoffs continues handoffs that wait for their agent's prompt.
 func (c *core) passHandoffs(now time.Time) {
 	if c.dryRun {
 		return
@@ -78,8 +78,8 @@ func (c *core) passHandoffs(now time.Time) {
 		case idle && r.State == rotation.Scheduled && r.Made.Before(c.began) &&
 			now.Sub(c.began) < runsWithin &&
 			!c.agents.look(agent).run.present(now):
-			// Its sm run may not have polled since the observer started. A handoff from
-			// before waits for the poll.
+			// Its sm run may not have polled since the observer started. An
+			// older handoff waits for the poll.
 		case idle && !c.agents.look(agent).typing.busy:
 			c.rotate(rotation.Idle{
 				Agent:   agent,
@@ -94,8 +94,8 @@ func (c *core) passHandoffs(now time.Time) {
 	c.perform(c.rotations.Tick(now))
 }
 
-// way is how an agent's context can be cleared: `sm run` restarts its own client, and any
-// other is typed to.
+// way returns how an agent's context can be cleared: `sm run` restarts its own
+// client, and for other clients a command is typed.
 func (c *core) way(agent string, at fleet.Place, now time.Time) rotation.Way {
 	s := c.fleet.Location(agent)
 	switch {
@@ -109,7 +109,8 @@ func (c *core) way(agent string, at fleet.Place, now time.Time) rotation.Way {
 	return rotation.WayClear
 }
 
-// checkFirstReading looks at the first context size of a session that a handoff has begun.
+// checkFirstReading reports the first context size of a session that a handoff
+// has begun to the rotations.
 func (c *core) checkFirstReading(ev *alerts.Event) {
 	record := c.rotations.Agent(ev.Agent)
 	if record.Session == "" || record.Judged || ev.At.Before(record.At) {
@@ -127,14 +128,15 @@ func (c *core) checkFirstReading(ev *alerts.Event) {
 	})
 }
 
-// resumeHandoffs goes on with what was under way when the last observer ended.
+// resumeHandoffs continues the handoffs that were in progress when the last
+// observer ended.
 func (c *core) resumeHandoffs() {
 	for _, r := range c.rotations.All() {
 		switch {
 		case r.State == rotation.Clearing && r.Way == rotation.WayRestart:
 			c.order(r)
 		case r.State == rotation.Confirmed:
-			// It may not have been marked yet; twice is as good as once.
+			// These may have been done already; repeating them is harmless.
 			c.consume(r.Channel, r.Document, r.Next, 0)
 			if r.Next != "" && r.Next == c.sessionOf(r.Agent) {
 				c.freshen(r, 0, "")
@@ -145,15 +147,15 @@ func (c *core) resumeHandoffs() {
 	}
 }
 
-// handoffRef begins the names of messages about handoffs, lostName ends that of the one
-// about a context that may have been cleared.
+// handoffRef is the prefix of Message.Ref for handoffs. lostName is the suffix
+// for the message about a context that may have been cleared.
 const (
 	handoffRef = "handoff/"
 	lostName   = "/lost"
 )
 
-// notifyAgent queues a text about a handoff for its agent, once under each name. While
-// agents are only watched none is queued.
+// notifyAgent queues a text about a handoff for its agent, once for each name.
+// Nothing is queued while no agent can be reached.
 func (c *core) notifyAgent(agent, name, text string, mode alerts.Mode) {
 	if !c.reachable("") {
 		return
@@ -201,7 +203,7 @@ func (c *core) reportFailure(x rotation.Report) {
 			"A handoff may have cleared your context: %s. If you do not know what you were working on, read %s and continue from there.",
 			reason, cmp.Or(r.Plain, r.Read)), alerts.Urgent)
 	case x.Lost || r.Auto():
-	case gone: // the document is for the agent's next session, or a new agent in the same project
+	case gone: // keep the document for the agent's next session, or a new agent in the project
 		a := c.app
 		d := c.draft(*r)
 		c.onDocuments(
@@ -218,8 +220,8 @@ func (c *core) reportFailure(x rotation.Report) {
 	}
 }
 
-// takeBack withdraws messages whose names begin with ref, as far as they are not
-// delivered. That about a lost context stays.
+// takeBack withdraws the messages whose Ref begins with ref, unless they were
+// delivered or are about a lost context. It returns how many it withdrew.
 func (c *core) takeBack(agent string, ref string, now time.Time) (n int) {
 	return c.queue.Withdraw(func(m *outbox.Message) bool {
 		return m.To == agent && (m.State == outbox.Waiting || m.Calling) &&
@@ -243,13 +245,13 @@ func (c *core) unhelpful(s rotation.AgentRecord) {
 		alerts.Sequential)
 }
 
-// nameOf is what an agent is called in a text.
+// nameOf returns the name of an agent for texts.
 func (c *core) nameOf(agent string) string {
 	return cmp.Or(c.fleet.Location(agent).Name, agent)
 }
 
-// typeOwn types /clear or the resume prompt to an agent's client, if it still runs
-// where it ran, and its handoff has not gone on.
+// typeOwn types /clear or the resume prompt to an agent's client, if the client
+// is still at the same place and the handoff is still in the same state.
 func (c *core) typeOwn(x rotation.Type) {
 	a := c.app
 	id := x.Rotation.ID
@@ -268,7 +270,7 @@ func (c *core) typeOwn(x rotation.Type) {
 			}))
 		}
 		return func(c *core, now time.Time) {
-			owner := cmp.Or(c.rotations.Find(id).Agent, agent) // it may have got another id since
+			owner := cmp.Or(c.rotations.Find(id).Agent, agent) // the agent may have got another id since
 			c.agents.of(owner).typing = typingState{}
 			level := slog.LevelInfo
 			if err != nil {
@@ -291,7 +293,7 @@ func (c *core) typeOwn(x rotation.Type) {
 	})
 }
 
-// reasonOf is the word for an error of the terminal.
+// reasonOf returns the rotation's reason for an error of the terminal.
 func reasonOf(err error) string {
 	var worded interface{ Word() string }
 	switch {

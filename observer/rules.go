@@ -14,13 +14,13 @@ import (
 	"sm/transcript/wording"
 )
 
-// act does what the engine decided.
+// act carries out the actions of the engine.
 func (c *core) act(actions []alerts.Action, now time.Time) {
 	for _, action := range actions {
 		switch x := action.(type) {
 		case alerts.Deliver:
 			c.deliverNotice(x, now)
-		case alerts.Unreached: // to restart it takes no message
+		case alerts.Unreached: // a restart needs no message
 			c.rotateByItself(x.Agent, now)
 		case alerts.Withdraw:
 			c.queue.Withdraw(func(m *outbox.Message) bool {
@@ -31,11 +31,11 @@ func (c *core) act(actions []alerts.Action, now time.Time) {
 		case alerts.Remind:
 			c.remind(&x, now)
 		case alerts.Skip:
-			for _, id := range x.Reminders { // their agent begins to compact
+			for _, id := range x.Reminders { // the agent is about to compact
 				c.engine.Skipped(c.takeBack(x.Agent, sayings+id+"/", now))
 			}
 		case alerts.Opened:
-			if x.Cause == alerts.CauseCompaction { // it may hand over again
+			if x.Cause == alerts.CauseCompaction { // the agent may hand over again
 				c.rotate(rotation.Compacted{Agent: x.Agent})
 			}
 			c.takeBack(x.Agent, handoffRef, now) // about the context that is over
@@ -50,7 +50,7 @@ func (c *core) act(actions []alerts.Action, now time.Time) {
 func (c *core) deliverNotice(s alerts.Deliver, now time.Time) {
 	if s.Key.Kind == alerts.KindNoData {
 		if v, _ := c.fleet.View(s.Key.Agent, now); v.Waits {
-			return // it waits for a person
+			return // the agent waits for a person
 		}
 	}
 	c.log.Info(
@@ -65,7 +65,7 @@ func (c *core) deliverNotice(s alerts.Deliver, now time.Time) {
 		return
 	}
 	c.edits.Add(1)
-	if s.Key.Kind != alerts.KindCompacted { // that has a mark on the curve already
+	if s.Key.Kind != alerts.KindCompacted { // a compaction has a mark on the curve already
 		v := c.engine.Agent(s.Key.Agent)
 		c.agents.curve(s.Key.Agent, now).Note(s.At, s.Key.Kind.String(), "", v.Tokens)
 	}
@@ -77,7 +77,7 @@ func (c *core) deliverNotice(s alerts.Deliver, now time.Time) {
 	if s.Key.Kind == alerts.KindCritical {
 		c.rotateByItself(s.To.Agent, now)
 	}
-	made := s.At // of what gave rise to it, which a first start reads later
+	made := s.At // the time of the cause, which a first start reads later
 	if made.IsZero() || made.After(now) || now.Sub(made) > replayedWithin {
 		made = now
 	}
@@ -90,11 +90,11 @@ func (c *core) deliverNotice(s alerts.Deliver, now time.Time) {
 	}, made)
 }
 
-// replayedWithin bounds how old what a notice is about may be for the notice to
-// count as made then.
+// replayedWithin is the maximum age of a notice's cause for the notice to count
+// as made at that time.
 const replayedWithin = time.Hour
 
-// put puts a message of sm's own into the queue.
+// put queues a message of sm's own.
 func (c *core) put(m outbox.Message, made time.Time) {
 	if _, err := c.queue.Put(m, made); err != nil {
 		c.log.Error(
@@ -107,7 +107,8 @@ func (c *core) put(m outbox.Message, made time.Time) {
 	}
 }
 
-// withReread adds the files to the agent's own critical notice.
+// withReread adds the files that the agent may need again to its own critical
+// notice.
 func (c *core) withReread(s *alerts.Deliver, now time.Time) {
 	if s.Key.Kind != alerts.KindCritical || s.To.Role != alerts.Self {
 		return
@@ -122,7 +123,8 @@ func (c *core) withReread(s *alerts.Deliver, now time.Time) {
 	}
 }
 
-// reread names the files that an agent may need again, if the settings allow it.
+// reread returns the files that an agent may need again, nil if the settings
+// disallow it.
 func (c *core) reread(agent string, now time.Time) []string {
 	if !c.settings.Rereads {
 		return nil
@@ -143,7 +145,7 @@ func (c *core) tick(now time.Time) {
 	c.act(actions, now)
 }
 
-// setLevels writes all level files again: they only show the state.
+// setLevels marks all level files for writing.
 func (c *core) setLevels() {
 	c.allLevels = true
 	c.levels = map[string]string{}
@@ -152,7 +154,8 @@ func (c *core) setLevels() {
 	}
 }
 
-// setLevel writes the level file of an agent anew, or removes it with the agent.
+// setLevel marks the level file of an agent for writing, or for removal if
+// there is no such agent.
 func (c *core) setLevel(agent string) {
 	line := ""
 	if v := c.engine.Agent(agent); v.Cycle > 0 {
@@ -161,8 +164,8 @@ func (c *core) setLevel(agent string) {
 	c.levels[agent] = line
 }
 
-// remind puts a reminder that is due into the queue. Each saying has a name of its own,
-// so that none is put there twice.
+// remind queues the message of a due reminder. Each repetition has its own Ref,
+// so that it is queued only once.
 func (c *core) remind(due *alerts.Remind, now time.Time) {
 	r := &due.Reminder
 	if due.Forced {
@@ -191,5 +194,5 @@ func (c *core) remind(due *alerts.Remind, now time.Time) {
 	}, now)
 }
 
-// sayings begins the names of messages from reminders.
+// sayings is the prefix of Message.Ref for reminders.
 const sayings = "reminder/"

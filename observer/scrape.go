@@ -12,10 +12,10 @@ import (
 	"sm/transcript"
 )
 
-// scrapeTimeout bounds the wait for the loop.
+// scrapeTimeout limits the wait for the loop.
 const scrapeTimeout = 5 * time.Second
 
-// getMetrics answers a scrape.
+// getMetrics serves /metrics.
 func (a *App) getMetrics(w http.ResponseWriter, r *http.Request) error {
 	all, err := a.snapshot(r.Context(), time.Now())
 	if err != nil {
@@ -25,7 +25,7 @@ func (a *App) getMetrics(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
-// snapshot asks the loop for all that a scrape shows.
+// snapshot returns the state that /metrics shows.
 func (a *App) snapshot(ctx context.Context, now time.Time) (*metrics.Snapshot, error) {
 	ctx, cancel := context.WithTimeout(ctx, scrapeTimeout)
 	defer cancel()
@@ -59,7 +59,7 @@ func (a *App) snapshot(ctx context.Context, now time.Time) (*metrics.Snapshot, e
 		return nil, err
 	}
 	for _, c := range a.o.Clients {
-		if slices.ContainsFunc(c.Dirs, files.IsDir) { // so that its counters begin at 0
+		if slices.ContainsFunc(c.Dirs, files.IsDir) { // its counters begin at 0
 			s.Fleet.Part(c.Client)
 		}
 	}

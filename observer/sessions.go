@@ -15,7 +15,8 @@ import (
 	"sm/observer/wire"
 )
 
-// session is a session with what engine, queue and rotations have for its agent.
+// session returns a session for the API, with the state that engine, queue and
+// rotations have of its agent.
 func (c *core) session(v *fleet.View) api.Session {
 	s := wire.Session(*v)
 	agent := v.Agent.ID
@@ -51,7 +52,7 @@ func (c *core) session(v *fleet.View) api.Session {
 	return s
 }
 
-// head returns what all sessions share.
+// head returns the part of an answer that all sessions share.
 func (c *core) head(now time.Time) api.Sessions {
 	counters := c.fleet.Counters()
 	today := api.Today{Tokens: counters.Today.Tokens}
@@ -73,9 +74,9 @@ func (c *core) head(now time.Time) api.Sessions {
 	}
 }
 
-// getSessions returns all sessions, with recent=1 only those that the page shows.
-// With client=codex it returns only those of that client, with trend=1 each has
-// the recent sizes of its context.
+// getSessions returns all sessions, or with recent=1 only those that the page
+// shows. client=codex restricts them to one client; trend=1 adds the recent
+// context sizes of each.
 func (a *App) getSessions(w http.ResponseWriter, r *http.Request) error {
 	recent, err := flagOf(r, "recent", "all sessions")
 	if err != nil {
@@ -131,10 +132,12 @@ func (a *App) getSessions(w http.ResponseWriter, r *http.Request) error {
 	})
 }
 
-// sessionsAtOnce is how many sessions an answer takes from the loop at a time.
+// sessionsAtOnce is how many sessions of an answer are computed in one call of
+// the loop.
 const sessionsAtOnce = 256
 
-// flagOf reads a parameter that is 1 or 0; without is what there is where it is left out.
+// flagOf parses a parameter that is 1 or 0, and false without it. without
+// describes the answer without the parameter, for the error text.
 func flagOf(r *http.Request, name, without string) (bool, error) {
 	on, err := strconv.ParseBool(cmp.Or(r.URL.Query().Get(name), "false"))
 	if err != nil {
@@ -165,8 +168,8 @@ func (a *App) getSession(w http.ResponseWriter, r *http.Request) error {
 	return writeJSON(w, http.StatusOK, answer)
 }
 
-// recent returns the sessions with a running client, then the rest of
-// fleet.Recent, newest activity first, up to a limit; others counts the rest.
+// recent returns the sessions of fleet.Recent up to a limit: live sessions
+// first, then by newest activity. others counts the rest.
 func (c *core) recent(now time.Time, client string) (views []fleet.View, others int) {
 	views, others = c.fleet.Recent(now, c.settings.SessionTTL, client)
 	most := c.settings.MaxSessions
@@ -192,15 +195,16 @@ func (c *core) recent(now time.Time, client string) (views []fleet.View, others 
 // project is the working directory of a session with the name of its project.
 type project struct{ dir, name string }
 
-// project names the project of a working directory by the path alone. What is on the disk
-// names it later, once everything has been read.
+// project returns the name of a working directory's project by the path alone.
+// Once catch-up is over, the disk is read for a better name.
 func (c *core) project(dir string) string {
 	c.unnamed = append(c.unnamed, dir)
 	return fleet.ProjectOf(dir)
 }
 
-// nameNext has the next project named by what is on the disk. The loop does not wait for
-// that, not even at its end: a disk may not answer. There is one look at a time.
+// nameNext starts reading the disk for the name of the next project. The loop
+// does not wait for the result, not even when it ends, as a disk may not
+// answer. One directory is read at a time.
 func (c *core) nameNext() {
 	if c.naming || len(c.unnamed) == 0 {
 		return
@@ -208,5 +212,5 @@ func (c *core) nameNext() {
 	dir := c.unnamed[0]
 	c.unnamed = c.unnamed[1:]
 	c.naming = true
-	go func() { c.app.named <- project{dir, projects.Name(dir)} }() // there is room for it
+	go func() { c.app.named <- project{dir, projects.Name(dir)} }() // the channel has room for it
 }

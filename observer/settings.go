@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// Apply lets the observer go on with other settings: all of them between two events
-// of the loop, or, with an error, none.
+// Apply replaces the settings: all of them between two events of the loop, or,
+// with an error, none.
 func (a *App) Apply(ctx context.Context, s Settings) error {
 	return a.ask(ctx, func(c *core) error {
 		poll, err := a.poller.Prepare(s.Alertmanager)
@@ -31,9 +31,9 @@ func (a *App) Apply(ctx context.Context, s Settings) error {
 	})
 }
 
-// Reload reads the configuration with Options.Reload and applies it. The log and
-// /metrics have the result. With an error the old settings stay
-// in effect.
+// Reload reads the configuration with Options.Reload and applies it. It logs
+// the result and sets the metrics of it. With an error the old settings stay in
+// effect.
 func (a *App) Reload(ctx context.Context) error {
 	if a.o.Reload == nil {
 		return refuse(
@@ -41,7 +41,7 @@ func (a *App) Reload(ctx context.Context) error {
 			"this observer has no configuration to read again; start it anew",
 		)
 	}
-	a.reloading.Lock() // two that follow each other must not be applied the other way round
+	a.reloading.Lock() // settings must be applied in the order in which they were read
 	defer a.reloading.Unlock()
 	read, restart, err := a.o.Reload()
 	if err != nil {

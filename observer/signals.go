@@ -16,14 +16,10 @@ import (
 	"sm/transcript/claude/hook"
 )
 
-// postHook takes the payload of a hook, or a report of the status line, from sm
-// hook and sm statusline, and answers with the output for the client.
-//
-// A signal that only shows activity is answered before it is stored: nothing
-// depends on it, and the client waits for the answer. Signals that open cycles,
-// and messages in answers, are stored first.
+// postHook accepts the payload of a hook, or a report of the status line, from
+// sm hook and sm statusline, and returns the output for the client.
 func (a *App) postHook(w http.ResponseWriter, r *http.Request) error {
-	if a.o.Demo { // the client goes on as without an observer
+	if a.o.Demo { // as without an observer
 		writeRaw(w, nil)
 		return nil
 	}
@@ -57,17 +53,18 @@ func (a *App) postHook(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
-// Hook applies the hook of a client and returns the output for the client when all
-// that the answer builds on is stored. An error means that it is not, or that the
-// observer has stopped. Documents are files: they are looked at beside the loop.
+// Hook applies the hook of a client and returns the output for the client once
+// all changes that the answer depends on are stored. An error means that they
+// are not, or that the observer has stopped. Documents are files and are read
+// outside the loop.
 func (a *App) Hook(ctx context.Context, p *hook.Payload) (answer hook.Answer, err error) {
 	now := time.Now()
 	var agent string
 	var need *documentRequest
 	var offered string
 	defer func() {
-		// The client gets no answer: it may have gone while the state was slow. If the loop
-		// has stopped, the next start finds this out.
+		// The client gets no answer, so it does not have the message. If the
+		// loop has stopped, the next observer notices that.
 		if err != nil && offered != "" {
 			_ = a.do(context.WithoutCancel(ctx), func(c *core) { c.queue.Unoffer(offered) })
 		}
@@ -115,14 +112,16 @@ func (a *App) postStatus(w http.ResponseWriter, r *http.Request, body []byte) er
 }
 
 const (
-	// replyWithin is how long a Stop hook waits for the transcript to show the reply
-	// that ended the turn: clients write it a moment after they call their hooks.
+	// replyWithin is how long a Stop hook waits until the transcript has the
+	// reply that ended the turn: clients write it a moment after they call
+	// their hooks. replyEvery is the polling interval.
 	replyWithin = 150 * time.Millisecond
 	replyEvery  = 3 * time.Millisecond
 )
 
-// awaitReply waits until the reply that ended a turn has been read: if it has made the
-// context too large, a notice belongs here, as the next turn may be far off.
+// awaitReply waits until the reply that ended a turn has been read: if the
+// reply has made the context too large, the answer to this hook must have the
+// notice, as the next turn may be far off.
 func (a *App) awaitReply(ctx context.Context, p *hook.Payload) {
 	ctx, cancel := context.WithTimeout(ctx, replyWithin)
 	defer cancel()
@@ -134,7 +133,7 @@ func (a *App) awaitReply(ctx context.Context, p *hook.Payload) {
 	}
 }
 
-// postUsage takes what scripts of their own post: a report, or an event.
+// postUsage accepts a report or an event from a user's script.
 func (a *App) postUsage(w http.ResponseWriter, r *http.Request) error {
 	unknown := api.Usage{Status: "unknown_session"}
 	if a.o.Demo {
@@ -171,7 +170,7 @@ func (a *App) postUsage(w http.ResponseWriter, r *http.Request) error {
 	})
 }
 
-// postSession makes an agent known by name.
+// postSession registers an agent by name.
 func (c *core) postSession(_ string, r *http.Request) (any, error) {
 	var reg api.Registration
 	const hint = `not a registration; send JSON such as {"id":"em"}`
@@ -202,25 +201,25 @@ func (c *core) postSession(_ string, r *http.Request) (any, error) {
 	return c.session(&v), err
 }
 
-// learn follows the folder of transcripts of one that a client has named, if it is new.
+// learn starts to follow the folder of a client's transcript, if it is new.
 func (a *App) learn(path, session string) {
 	root, fresh := a.roots.Learn(path, session)
 	if !fresh {
 		return
 	}
 	select {
-	case a.learnt <- root: // there is room, but for a follower that has not read the last 32
+	case a.learnt <- root: // has room for projects.MaxLearnt folders
 	case <-a.loopEnded:
 	}
 	a.log.Info("a client keeps its transcripts elsewhere: following them, too")
 	a.log.Debug("following", "projects", root.Path)
 }
 
-// postAlerts takes alerts that Alertmanager sends. Firing alerts with labels that
-// name a session and a kind of notice become notices for the agent,
-// unless the engine has given them in this episode. Others, and those that are
-// resolved, are taken and change nothing: an answer other than 200 would have
-// them sent again.
+// postAlerts accepts alerts that Alertmanager sends. A firing alert with labels
+// for a session and a kind of notice becomes a notice for the agent, unless the
+// engine has given that notice in this episode. Other alerts, and resolved
+// ones, are accepted without effect: Alertmanager would send them again after a
+// status other than 200.
 func (c *core) postAlerts(_ string, r *http.Request) (any, error) {
 	now := time.Now()
 	var in alertmanager.Notification
@@ -237,8 +236,8 @@ func (c *core) postAlerts(_ string, r *http.Request) (any, error) {
 	}, nil
 }
 
-// alert passes alerts to the engine. given counts those that gave a notice;
-// unknown has those of agents that are not known, or not yet.
+// alert passes alerts to the engine. given counts the alerts that led to a
+// notice; unknown has the alerts whose agent is unknown, or not known yet.
 func (c *core) alert(
 	list []alertmanager.Firing,
 	now time.Time,
@@ -267,8 +266,8 @@ func (c *core) alert(
 	return given, unknown
 }
 
-// takeAlerts takes alerts that an Alertmanager was asked for, as postAlerts
-// does; notices are stored when it returns.
+// takeAlerts accepts alerts that were polled from an Alertmanager, like
+// postAlerts. Their notices are stored when it returns.
 func (a *App) takeAlerts(
 	ctx context.Context,
 	list []alertmanager.Firing,
@@ -281,11 +280,12 @@ func (a *App) takeAlerts(
 	return unknown, err
 }
 
-// maxNotificationBytes bounds a notification: a thousand short alerts take some 70 KiB.
+// maxNotificationBytes limits the size of a notification: a thousand short
+// alerts take some 70 KiB.
 const maxNotificationBytes = 1 << 20
 
-// Status applies a report of a status line in this process, like POST
-// /hooks/claude. The error means that the observer has stopped.
+// Status applies a report of a status line, like POST /hooks/claude. An error
+// means that the observer has stopped.
 func (a *App) Status(ctx context.Context, s *hook.Status) error {
 	return a.do(ctx, func(c *core) {
 		now := time.Now()

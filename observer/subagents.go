@@ -7,8 +7,8 @@ import (
 	"sm/transcript/claude"
 )
 
-// subagentsOf returns subagents with their types. It reads files, so the loop does
-// not call it.
+// subagentsOf converts subagents for the API and adds their types. It reads
+// files, so it must not be called in the loop.
 func subagentsOf(list []fleet.Subagent) (all []api.Subagent) {
 	for i := range list {
 		a := &list[i]

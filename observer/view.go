@@ -15,11 +15,12 @@ import (
 	"sm/observer/wire"
 )
 
-// Edits grows with each change that a page may show.
+// Edits returns a counter that grows with each change that a page may show.
 func (a *App) Edits() uint64 { return a.edits.Load() }
 
-// List returns the sessions that a page lists. It returns no curve whose version is
-// known, and reads the ends of transcripts for new ones, for a limited time.
+// List returns the sessions that a page lists. It omits each curve whose
+// version known returns, and reads the ends of transcripts for curves that are
+// not complete, for at most fillAtOnce.
 func (a *App) List(
 	ctx context.Context,
 	now time.Time,
@@ -46,7 +47,8 @@ func (a *App) List(
 	return l, err
 }
 
-// Detail returns a session with all that belongs to it, or a Problem with its id.
+// Detail returns a session with its curve, messages and subagents, or a Problem
+// if id names no session.
 func (a *App) Detail(
 	ctx context.Context,
 	id string,
@@ -80,13 +82,15 @@ func (a *App) Detail(
 	return d, err
 }
 
-// unread are the transcripts, by agent, whose ends are not in their curves yet.
+// unread has the paths of transcripts, by agent, whose ends are not in their
+// curves yet.
 type unread struct {
 	depth int64
 	paths map[string]string
 }
 
-// curve is the history of a session's agent as it is now.
+// curve returns the curve of a session's agent as it is now, and adds the
+// transcript to u if its end must still be read.
 func (u *unread) curve(c *core, v *fleet.View) *curve.Curve {
 	agent := v.Agent.ID
 	h := cmp.Or(c.agents.look(agent).curve, &curve.Curve{})
@@ -96,12 +100,13 @@ func (u *unread) curve(c *core, v *fleet.View) *curve.Curve {
 	return h
 }
 
-// fillAtOnce limits the time for reading the ends of transcripts; what is left
-// comes with the next request.
+// fillAtOnce limits the time for reading the ends of transcripts in one
+// request; the next request reads the rest.
 const fillAtOnce = 300 * time.Millisecond
 
-// filled runs look in the loop, and again with the ends of transcripts that it lacked,
-// which are read for a limited time since began. all means that none is left.
+// filled runs look in the loop, and again after it has read the ends of the
+// transcripts that look found unread. It stops reading fillAtOnce after began.
+// all reports whether no transcript is left unread.
 func (a *App) filled(
 	ctx context.Context,
 	began time.Time,
@@ -124,8 +129,8 @@ func (a *App) filled(
 	}
 }
 
-// fill reads the end of a transcript into the curve of its agent, one at a time. A
-// transcript that cannot be read is not tried again.
+// fill reads the end of a transcript into the curve of its agent. It reads one
+// transcript at a time, and does not retry a transcript that cannot be read.
 func (a *App) fill(ctx context.Context, agent string, path string, depth int64) {
 	a.filling.Lock()
 	earlier, err := curve.ReadEnd(path, a.o.Clients.FormatOf(path, nil), depth)
@@ -138,10 +143,10 @@ func (a *App) fill(ctx context.Context, agent string, path string, depth int64) 
 	_ = a.do(ctx, func(c *core) { c.agents.curve(agent, time.Now()).Fill(earlier, depth) })
 }
 
-// getOpen turns a token into a cookie and shows the page: the one GET that
-// changes something, as it uses up the token.
+// getOpen exchanges a token for a cookie and redirects to the page. It is the
+// only GET that changes something, as a token can be used once.
 func (a *App) getOpen(w http.ResponseWriter, r *http.Request) error {
-	if r.Method == http.MethodHead { // a preview of the link must not use it up
+	if r.Method == http.MethodHead { // a preview of the link must not use up the token
 		w.WriteHeader(http.StatusNoContent)
 		return nil
 	}
@@ -163,8 +168,8 @@ func (a *App) getOpen(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
-// postOpen gives an address that opens the page once, to our own user alone: it
-// is asked on the socket.
+// postOpen returns an address that opens the page once. Only our own user can
+// request it, as the route is served on the socket alone.
 func (a *App) postOpen(w http.ResponseWriter, _ *http.Request) error {
 	if len(a.addrs) == 1 { // the socket's
 		return refuse(

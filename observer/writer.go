@@ -8,9 +8,9 @@ import (
 	"sm/observer/persist"
 )
 
-// writer is how far the storing of batches has come. They are stored outside the loop, one
-// at a time, so that the loop does not wait for the disk. A batch that could not be stored is
-// tried again; later batches wait.
+// writer is the state of storing batches. Batches are stored outside the loop,
+// one at a time, so that the loop does not wait for the disk. A failed batch is
+// retried before later ones.
 type writer struct {
 	done  chan *batch
 	busy  bool
@@ -18,8 +18,9 @@ type writer struct {
 	last  time.Time // when a transaction last began, or failed
 }
 
-// store starts to store the changes unless a transaction is running, and reports
-// whether one is running now. While storing fails, waiting requests get an error.
+// store starts a transaction with the changes unless one is running, and
+// reports whether one is running now. While storing fails, waiting requests get
+// an error.
 func (c *core) store() (busy bool) {
 	w := &c.writer
 	if w.busy {
@@ -40,8 +41,8 @@ func (c *core) store() (busy bool) {
 	w.retry = nil
 	w.busy = true
 	w.last = time.Now()
-	// The channel has room for the one outcome, so this ends by itself; storeLast
-	// waits for it.
+	// The channel has room for the result, so this goroutine ends by itself;
+	// storeLast waits for it.
 	go func() {
 		before := b.err
 		b.err = nil
@@ -62,8 +63,8 @@ func (c *core) store() (busy bool) {
 	return true
 }
 
-// stored handles the end of a transaction: it begins the effects, or keeps the batch for
-// another try.
+// stored handles the end of a transaction: it starts the effects, or keeps the
+// batch for a retry.
 func (c *core) stored(ctx context.Context, b *batch) {
 	c.writer.busy = false
 	if b.err != nil {
@@ -80,8 +81,8 @@ func (c *core) stored(ctx context.Context, b *batch) {
 	c.app.begin(ctx, b.effects)
 }
 
-// batch is what one transaction holds, and what follows when it is stored. err is why
-// it could not be stored last.
+// batch has the changes of one transaction, and the effects and requests that
+// wait for it. err is the error of the last attempt.
 type batch struct {
 	persist.Batch
 	effects []effect
@@ -89,15 +90,15 @@ type batch struct {
 	err     error
 }
 
-// waiter is a request that is answered once its change is stored. The channel has
-// room for the answer. undo, if not nil, takes the change back.
+// waiter is a request that is answered once its change is stored. The channel
+// has room for the answer. undo, if not nil, reverts the change.
 type waiter struct {
 	answer chan<- error
 	undo   func()
 }
 
-// refuseAll answers requests whose changes could not be stored: they will be sent
-// again.
+// refuseAll reverts and refuses changes that could not be stored. Their clients
+// will send them again.
 func refuseAll(list []waiter) {
 	for _, w := range list {
 		if w.undo != nil {
@@ -107,11 +108,11 @@ func refuseAll(list []waiter) {
 	}
 }
 
-// storeLast stores what is left at the end, and does what follows. What it cannot store is
-// read again at the next start.
+// storeLast stores the remaining changes at the end, and starts their effects.
+// Changes that it cannot store are read again at the next start.
 func (c *core) storeLast(ctx context.Context) error {
 	var err error
-	for range 3 { // what is being stored, what is to be retried, and what came after
+	for range 3 { // the running transaction, a retry, and later changes
 		c.writer.last = time.Time{}
 		if !c.store() {
 			break
