@@ -12,9 +12,9 @@ import (
 	"sm/transcript/claude/hook"
 )
 
-// agentOf is the id of the agent that a session belongs to, and whether it is
-// the agent's present session: a session that the agent has left does not
-// describe it.
+// agentOf returns the id of the agent that a session belongs to. current
+// reports whether it is the agent's present session: a session that the agent
+// has left does not describe the agent.
 func (f *Fleet) agentOf(s *session) (id string, current bool) {
 	if s.record == nil {
 		return s.key, true
@@ -23,7 +23,8 @@ func (f *Fleet) agentOf(s *session) (id string, current bool) {
 	return s.record.Agent, a == nil || a.Session == s.key
 }
 
-// currentAgent returns the agent that is in a session, nil if there is only the session.
+// currentAgent returns the agent whose present session is s, nil if there is
+// none.
 func (f *Fleet) currentAgent(s *session) *agent {
 	if s == nil || s.record == nil {
 		return nil
@@ -34,8 +35,8 @@ func (f *Fleet) currentAgent(s *session) *agent {
 	return nil
 }
 
-// agentIn returns the agent that is in a session. Without one, and for a session that its
-// agent has left, it returns an agent with the session's id that is not stored.
+// agentIn returns the agent whose present session is s. If there is none, it
+// returns an agent with the session's id that is not stored.
 func (f *Fleet) agentIn(s *session) *agent {
 	if a := f.currentAgent(s); a != nil {
 		return a
@@ -50,7 +51,8 @@ func (f *Fleet) agentIn(s *session) *agent {
 	return a
 }
 
-// orSession returns an agent. One that is only its session has no more than the id.
+// orSession returns the agent with an id. If there is none, it returns an agent
+// with that id as its session, which is not stored.
 func (f *Fleet) orSession(id string) *agent {
 	if a := f.agents[id]; a != nil {
 		return a
@@ -58,8 +60,8 @@ func (f *Fleet) orSession(id string) *agent {
 	return &agent{Agent: Agent{ID: id, Present: Present{Session: id}}}
 }
 
-// agent returns the state of an agent, and makes it if there is none. An agent that was
-// its session alone keeps the session's label and counts.
+// agent returns the state of an agent, and creates it if there is none. The new
+// agent gets the label and counts of the session with its id.
 func (f *Fleet) agent(id string) *agent {
 	if a := f.agents[id]; a != nil {
 		return a
@@ -77,7 +79,7 @@ func (f *Fleet) agent(id string) *agent {
 	return a
 }
 
-// merge drops an agent that has turned out to be another.
+// merge drops the agent from, which has turned out to be the agent to.
 func (f *Fleet) merge(from, to *agent) {
 	if p := from.Process; f.running[p] == from.ID {
 		f.running[p] = to.ID
@@ -89,7 +91,7 @@ func (f *Fleet) merge(from, to *agent) {
 		to.Place = from.Place
 		f.runs(to, from.Process)
 	}
-	f.meet(to, &hook.Origin{
+	f.describe(to, &hook.Origin{
 		Parent: cmp.Or(to.Parent, from.Parent),
 		Name:   cmp.Or(to.Name, from.Name),
 	})
@@ -117,7 +119,8 @@ func (f *Fleet) reassign(a *agent, id string) *agent {
 	return to
 }
 
-// rename gives an agent another id, also where others name it.
+// rename reports that an agent has another id, and replaces the id where other
+// agents refer to it.
 func (f *Fleet) rename(from, to string) {
 	f.out.Renamed = append(f.out.Renamed, Renamed{from, to})
 	if f.active[from] {
@@ -143,7 +146,7 @@ func (f *Fleet) rename(from, to string) {
 
 func processOf(c Client) Process { return Process{c.PID, c.ProcStart} }
 
-// senderOf is the process of a signal.
+// senderOf returns the process that sent a signal.
 func senderOf(o *hook.Origin) Process { return Process{o.PID, o.Start} }
 
 func (p Process) known() bool { return p.PID > 0 && p.Start != "" }
@@ -151,7 +154,7 @@ func (p Process) known() bool { return p.PID > 0 && p.Start != "" }
 // atPrompt is the status of a client that waits for its user.
 const atPrompt = "idle"
 
-// runs notes in which process an agent runs.
+// runs sets the process in which an agent runs.
 func (f *Fleet) runs(a *agent, p Process) {
 	if !a.Runs || a.Process != p {
 		a.Runs = p.known() && f.alive(p)
@@ -168,9 +171,9 @@ func (f *Fleet) runs(a *agent, p Process) {
 	f.running[p] = a.ID
 }
 
-// same reports whether other is the same agent as a: it runs in the same process
-// or pane, or was only the last session of a client that has ended. An agent with
-// a name of its own is a different one.
+// same reports whether other is the same agent as a: it runs in the same
+// process or pane, or was only the last session of a client that has ended. An
+// agent with its own name is a different one.
 func (f *Fleet) same(a, other *agent) bool {
 	if f.recordOf(other.ID) == nil && !hook.IsTmuxAgent(other.ID) {
 		return false
@@ -179,8 +182,8 @@ func (f *Fleet) same(a, other *agent) bool {
 		!f.alive(other.Process) || other.inPane(a.Tmux, a.Server, a.Pane)
 }
 
-// otherProcess reports whether the process of a signal cannot be the agent's client,
-// which is another process that still runs.
+// otherProcess reports whether a signal comes from a process other than the
+// agent's client, and that client still runs.
 func (f *Fleet) otherProcess(a *agent, o *hook.Origin) bool {
 	if a.PID == 0 || o.PID == 0 ||
 		a.PID == o.PID && (a.Start == o.Start || a.Start == "" || o.Start == "") {
@@ -199,7 +202,7 @@ func (f *Fleet) inClient(a *agent) bool {
 	return rec != nil && f.alive(rec.process())
 }
 
-// lastSign is the last sign of life of an agent's present session.
+// lastSign returns the time of the last activity of an agent's present session.
 func (f *Fleet) lastSign(a *agent) transcript.Instant {
 	return max(a.Since, a.Statusline, f.sessionOf(a).Active)
 }
@@ -214,10 +217,11 @@ func (f *Fleet) Seen() (events []alerts.Event) {
 	return events
 }
 
-// Clock sets the time, before changes that were just read are applied.
+// Clock sets the time. It is called before changes that were just read are
+// applied.
 func (f *Fleet) Clock(now time.Time) { f.clock(transcript.InstantOf(now)) }
 
-// clock sets the time, at which a new day may begin.
+// clock sets the time, and resets the totals of the day at midnight.
 func (f *Fleet) clock(now transcript.Instant) {
 	if f.counters.Midnight(now, f.options.Location) && f.settled {
 		f.changed.counters = true
@@ -225,8 +229,8 @@ func (f *Fleet) clock(now transcript.Instant) {
 	f.newest = max(f.newest, now)
 }
 
-// ReplyRead reports whether the transcript shows a reply that is newer than the agent's
-// hooks before this one, or there is none to wait for.
+// ReplyRead reports whether the transcript has a reply that is newer than the
+// agent's previous hooks, or no reply is expected.
 func (f *Fleet) ReplyRead(p *hook.Payload) bool {
 	x := f.transcript(p.SessionID)
 	if x == nil {
@@ -237,8 +241,9 @@ func (f *Fleet) ReplyRead(p *hook.Payload) bool {
 	return a == nil || t.Reading.At > a.Hooked || t.Peak == 0
 }
 
-// ClientVersion is the version of the client that a session runs in: by the client's
-// registry, else by the newest record that names one; "" while neither does.
+// ClientVersion returns the version of the client that a session runs in: by
+// the client's registry, else by the newest record with a version; "" if
+// unknown.
 func (f *Fleet) ClientVersion(session string) string {
 	version := f.clients[session].Version
 	if x := f.transcript(session); x != nil {
@@ -247,8 +252,8 @@ func (f *Fleet) ClientVersion(session string) string {
 	return version
 }
 
-// signal returns the agent of a hook or report, nil for none, and applies what the
-// agent's own part of the origin reports.
+// signal returns the agent of a hook or report, nil for none, and applies the
+// part of the origin that concerns this agent.
 func (f *Fleet) signal(session string, o hook.Origin) *agent {
 	a := f.resolve(session, o)
 	if a != nil {
@@ -263,13 +268,14 @@ func (f *Fleet) signal(session string, o hook.Origin) *agent {
 		}
 		a.Named = a.ID == o.Agent && !hook.IsTmuxAgent(a.ID)
 		f.changed.agent(a.ID)
-		f.meet(a, &own)
+		f.describe(a, &own)
 	}
 	return a
 }
 
-// resolve finds the agent of a hook or report. One that names itself, or its pane, may yet
-// be another: what an agent starts inherits its environment.
+// resolve finds the agent of a hook or report. The agent or pane that a signal
+// names may be that of another agent, whose client started the sender: child
+// processes inherit the environment.
 func (f *Fleet) resolve(session string, o hook.Origin) *agent {
 	id := o.Agent
 	if !isAgent(id) {
@@ -283,7 +289,7 @@ func (f *Fleet) resolve(session string, o hook.Origin) *agent {
 	if a := f.agents[f.running[p]]; a != nil && (id == pane || a.Host != "" && a.Host == id) {
 		return a
 	}
-	if id == "" { // it does not name itself
+	if id == "" { // the signal has no agent
 		id = f.inProcess(p)
 	}
 	if rec := f.recordOf(session); id == "" && rec != nil {
@@ -302,9 +308,10 @@ func (f *Fleet) resolve(session string, o hook.Origin) *agent {
 	return a
 }
 
-// replaced reports whether a signal from an agent's pane comes from another client than the
-// agent's: that one runs elsewhere now, or it has ended and the signal is of another project,
-// and of a session that the agent has not been in.
+// replaced reports whether a signal from an agent's pane comes from another
+// client than the agent's: that client runs elsewhere now, or it has ended and
+// the signal is of another project, and of a session that the agent has not
+// been in.
 func (f *Fleet) replaced(a *agent, session string, o *hook.Origin) bool {
 	c := f.clients[a.Session]
 	rec := f.recordOf(session)
@@ -318,8 +325,9 @@ func (f *Fleet) replaced(a *agent, session string, o *hook.Origin) bool {
 		!f.inClient(a) && (rec == nil || rec.Agent != a.ID)
 }
 
-// vacate returns a new agent for the pane of an agent that was replaced there. The old one gets
-// the id of its session, with the messages that wait for it.
+// vacate returns a new agent for the pane of an agent that was replaced there.
+// The old agent gets the id of its session, and keeps the messages that wait
+// for it.
 func (f *Fleet) vacate(a *agent) *agent {
 	if f.agents[a.Session] != nil || f.recordOf(a.Session) == nil {
 		return a
@@ -335,7 +343,8 @@ func (f *Fleet) vacate(a *agent) *agent {
 	return f.agent(a.ID)
 }
 
-// own is an origin without what the agent has inherited from its host.
+// own returns an origin without the values that the agent has inherited from
+// its host.
 func (f *Fleet) own(a *agent, o hook.Origin) hook.Origin {
 	host := f.agents[a.Host]
 	if host == nil {
@@ -355,7 +364,8 @@ func (f *Fleet) own(a *agent, o hook.Origin) hook.Origin {
 	return o
 }
 
-// registered finds the agent that was made known by name for a session or a pane.
+// registered finds the agent that was registered for a session or a pane, ""
+// for none.
 func (f *Fleet) registered(session string, o *hook.Origin) (found string) {
 	for id, a := range f.agents {
 		switch {
@@ -369,7 +379,8 @@ func (f *Fleet) registered(session string, o *hook.Origin) (found string) {
 	return found
 }
 
-// inProcess finds the agent that runs in a process, or whose session that holds; "" for none.
+// inProcess finds the agent that runs in a process, or whose session is held by
+// that process; "" for none.
 func (f *Fleet) inProcess(p Process) string {
 	id := f.running[p]
 	if rec := f.recordOf(f.holders[p]); id == "" && rec != nil && p.known() {
@@ -378,34 +389,36 @@ func (f *Fleet) inProcess(p Process) string {
 	return id
 }
 
-// nested is the agent of a client that another agent has started: its session's own.
+// nested returns the agent of a client that another agent has started. It has
+// the id of its session.
 func (f *Fleet) nested(parent *agent, session string, o *hook.Origin) *agent {
 	rec := f.recordOf(session)
 	switch {
 	case parent.Session == session:
-		return parent // the same session in two processes: the first one's
+		return parent // of two processes with one session the first counts
 	case rec != nil && rec.Agent != parent.ID && !f.otherProcess(f.orSession(rec.Agent), o):
 		session = rec.Agent
 	case rec != nil && !f.alive(senderOf(o)):
-		return parent // what comes late of a client that it had before
-	case parent.ID == session: // which another client resumes
+		return parent // a late signal of an earlier client
+	case parent.ID == session: // another client resumes it
 		f.release(parent)
 		return parent
 	}
 	a := f.agent(session)
 	if o.Agent == "" {
-		return a // it resumes a session that parent has left
+		return a // the client resumes a session that parent has left
 	}
 	if a.PID == 0 || a.Process == senderOf(o) {
 		a.Host = parent.ID
 	}
-	f.meet(a, &hook.Origin{Parent: cmp.Or(a.Parent, parent.ID)})
+	f.describe(a, &hook.Origin{Parent: cmp.Or(a.Parent, parent.ID)})
 	return a
 }
 
-// Agent is the stored state of an agent that is more than one transcript: its client has
-// sent hooks or reports, it was registered, or it had several sessions. Any other agent
-// has no state but its session's, and has the session's id.
+// Agent is the stored state of an agent that is more than one transcript: its
+// client has sent hooks or reports, it was registered, or it had several
+// sessions. Any other agent has only its session's state, and has the session's
+// id.
 type Agent struct {
 	ID                     string
 	Parent, Name, Provider string
@@ -414,89 +427,96 @@ type Agent struct {
 	Present
 	Reported
 	// Carried is the time of the newest SessionStart of a fork or resume, whose
-	// session begins with the context of another.
+	// session begins with the context of another session.
 	Carried transcript.Instant
-	// Registered agents were made known by name, not by a signal. Named means that the
-	// environment of the client has the id.
+	// Registered means that the agent was registered by name. Named means that
+	// the environment of its client contains the id.
 	Registered, Named bool
-	// Place is where its client runs, as its hooks have reported it. Runs means that the
-	// process was seen running on this machine and not seen to end.
+	// Place is where its client runs, according to its hooks. Runs means that
+	// the process was found running on this machine and has not ended since.
 	Place
 	Runs bool
-	// Counted are the agent's compactions since the state directory was made.
+	// Counted has the agent's compactions since the state directory was
+	// created.
 	Counted transcript.TriggerCounts
 }
 
-// Reported is what hooks and the status line have reported of an agent's client.
+// Reported has the values that hooks and the status line reported of an agent's
+// client.
 type Reported struct {
-	// Client is the client that the newest hook has named, "" for Claude Code.
-	// It decides where no transcript does.
+	// Client is the client according to the newest hook, "" for Claude Code. It
+	// is used if there is no transcript.
 	Client string
 	// Window is this session's window according to the status line, 0 for none.
 	Window int64
 	// AutoCompact has the client's settings for automatic compaction.
 	AutoCompact hook.AutoCompact
-	// CacheWriteUSD is what the client expects that writing a resumed or forked session's
-	// context into the cache costs with the first request, in US dollars; 0 for unknown. It is
-	// valid until the session's next reading.
+	// CacheWriteUSD is the cost, in US dollars, that the client expects for
+	// writing the context of a resumed or forked session into the cache with
+	// the first request; 0 if unknown. It is valid until the session's next
+	// reading.
 	CacheWriteUSD float64 `json:",omitzero"`
-	// Limits are those of its account: five hours, seven days.
+	// Limits are the account's rate limits for five hours and for seven days.
 	Limits [2]Limit
 	// CWD is the folder in which the client was started, "" before the first hook.
 	CWD string
-	// Fresh is the session that began with the client, by its SessionStart.
+	// Fresh is the session that began together with the client, by its
+	// SessionStart.
 	Fresh string
-	// Begun is when its session began or was taken up again, by the newest SessionStart.
+	// Begun is when its session began or was resumed, by the newest
+	// SessionStart.
 	Begun transcript.Instant
-	// HookedIn is the session in which the newest hook has come, "" for none: whether hooks
-	// work may change with each session.
+	// HookedIn is the session of the newest hook, "" for none. Hooks may work
+	// in one session and not in the next.
 	HookedIn string
-	// Statusline is the time of the newest report of the status line, Hooked that of the
-	// newest hook, Prompted that of the newest prompt, and Asked when a hook reported Asks.
+	// Statusline, Hooked and Prompted are the times of the newest report of the
+	// status line, hook and prompt. Asked is when a hook reported Asks.
 	Statusline              transcript.Instant `json:"Spoke,omitzero"`
 	Hooked, Prompted, Asked transcript.Instant
 }
 
-// Present is what an agent has for as long as it is in its session.
+// Present is the state of an agent that ends with its present session.
 type Present struct {
-	// Session is the key of the agent's present session, "" for none; Since is when
-	// that became known.
+	// Session is the key of the agent's present session, "" for none. Since is
+	// when that became known.
 	Session string
 	Since   transcript.Instant
-	// Resumed is the session that a SessionStart named. Another session may begin: after a fork
-	// the old one is named.
+	// Resumed is the session that a SessionStart named. A fork names the old
+	// session and begins another one.
 	Resumed string
-	// Ended is when the client of this session ended, by its last hook or because its
-	// process was found to be gone; 0 for a client that may run. A later signal of the
-	// session shows that another client has taken it up.
+	// Ended is when the client of this session ended, by its last hook or
+	// because its process was found to be gone; 0 for a client that may run. A
+	// later signal of the session means that another client has resumed it.
 	Ended transcript.Instant
-	// Sample is the newest report of the status line that may count, Report the rest of it.
+	// Sample is the context in the newest relevant report of the status line,
+	// Report the rest of that report.
 	Sample Sample
 	Report Report
-	// Asks is why its client waits for a person, reported by a hook;
-	// "" once a later one has shown that it goes on.
+	// Asks is why the client waits for a person, as reported by a hook; "" once
+	// a later hook has shown that the client continues.
 	Asks string
-	// Mark is what the transcript held, in bytes, at the last compaction.
+	// Mark is the size of the transcript, in bytes, at the last compaction.
 	Mark int64
 }
 
-// agent is an Agent with its state that is not stored.
+// agent is an Agent with the state that is not stored.
 type agent struct {
 	Agent
 	recent []transcript.Reading // the newest readings of its session
 }
 
-// Report is what the status line reported of the present session besides its context.
+// Report has the values that the status line reported of the present session
+// besides its context.
 type Report struct {
-	// Name is the one that the user gave the session, "" for none.
+	// Name is the name that the user gave the session, "" for none.
 	Name string
 	// Cost is the session's total.
 	Cost tally.Cost
 	// CacheHit is the share of all input that was read from the cache, 0 to 1.
 	CacheHit      float64
 	CacheHitKnown bool
-	// CacheTTL is how long an entry of the prompt cache lives, CacheExpires when the
-	// newest expires; "" and 0 while unknown.
+	// CacheTTL is how long an entry of the prompt cache lives. CacheExpires is
+	// when the newest entry expires. They are "" and 0 if unknown.
 	CacheTTL     string             `json:",omitempty"`
 	CacheExpires transcript.Instant `json:",omitempty"`
 }

@@ -10,9 +10,9 @@ import (
 )
 
 // Arrivals keeps the changes of new files until those of known files have been
-// applied, and orders them. A message or a compaction may be in several files, and
-// the file that is applied first owns it, while the follower reads files in any
-// order. The zero value is empty.
+// applied, and sorts them. A message or a compaction may be in several files,
+// and the file that is applied first owns it, while the follower reads files in
+// any order. The zero value is empty.
 type Arrivals struct {
 	files map[string]*arrival // by path
 }
@@ -43,7 +43,7 @@ func (u *Arrivals) Hold(c *transcript.Change) bool {
 	return true
 }
 
-// Release applies the changes that were kept, originals first. None are left then.
+// Release applies the changes that were kept, originals first, and drops them.
 func (u *Arrivals) Release(apply func(transcript.Change)) {
 	paths := slices.SortedFunc(maps.Keys(u.files), func(a, b string) int {
 		return cmp.Or(compareOrigin(&u.files[a].file, &u.files[b].file), strings.Compare(a, b))

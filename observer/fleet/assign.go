@@ -12,10 +12,10 @@ import (
 	"sm/transcript/claude/hook"
 )
 
-// meet applies what a signal reports about an agent besides its event. Only the
-// agent's own process reports its place; the next process does so once that has
+// describe applies the description of an agent in a signal. Only the agent's
+// own process reports its place; a later process does so once that process has
 // ended.
-func (f *Fleet) meet(a *agent, o *hook.Origin) {
+func (f *Fleet) describe(a *agent, o *hook.Origin) {
 	before := a.seen()
 	if parent := f.Named(o.Parent); parent != a.ID {
 		a.Parent = cmp.Or(parent, a.Parent)
@@ -41,8 +41,8 @@ func (f *Fleet) meet(a *agent, o *hook.Origin) {
 	}
 }
 
-// Named returns the present id of the agent with an id. An agent that had the id of its
-// session or pane may have got a name since.
+// Named returns the present id of the agent with an id: an agent that had the
+// id of its session or pane may have got a name since.
 func (f *Fleet) Named(id string) string {
 	rec := f.recordOf(id)
 	switch {
@@ -59,9 +59,8 @@ func (f *Fleet) Named(id string) string {
 	return id
 }
 
-// take makes a session the present one of an agent: a new session, or one that
-// the agent had before and has been seen to take up again. What comes late
-// opens nothing.
+// take makes a session the present one of an agent: a new session, or an
+// earlier session of the agent that was resumed. Late signals open nothing.
 func (f *Fleet) take(a *agent, key string, at transcript.Instant, cause alerts.Cause) {
 	if key == "" || a.Session == key {
 		return
@@ -76,7 +75,7 @@ func (f *Fleet) take(a *agent, key string, at transcript.Instant, cause alerts.C
 		f.adopt(a, rec)
 		return
 	case rec.Agent == a.ID && a.Session != "" && a.Resumed != key:
-		return // a session that it has left
+		return // the agent has left this session
 	default:
 		other = f.agents[rec.Agent]
 		f.leave(a, rec)
@@ -95,7 +94,7 @@ func (f *Fleet) take(a *agent, key string, at transcript.Instant, cause alerts.C
 		a.Present = other.Present
 		a.recent = other.recent
 		a.Window = other.Window
-		if other.Hooked >= a.Hooked { // a has had no client of its own, or an older one
+		if other.Hooked >= a.Hooked { // a has had no client, or an older one
 			a.Reported = other.Reported
 		}
 	}
@@ -106,19 +105,20 @@ func (f *Fleet) take(a *agent, key string, at transcript.Instant, cause alerts.C
 	}
 	ev := reset(a, at, cause)
 	ev.Carried = a.Carried != 0 && at >= a.Carried && at <= a.Carried+carriedFor
-	if started := f.sessionOf(a).Started; started != 0 { // its records may have been there before the signal
+	if started := f.sessionOf(a).Started; started != 0 { // its records may be older than the signal
 		ev.At = min(at, max(started, before+1)).Time()
 	}
 	f.emit(ev)
 	f.again(a)
 }
 
-// carriedFor is how long after the start of a client its first signal under the new
-// session's id may come.
+// carriedFor is how long after the start of a client its first signal with the
+// new session's id may come.
 const carriedFor = transcript.Instant(time.Minute)
 
-// continues makes the session with that key the present one of the agent that is in s:
-// the client's records link the two. The process of the new session is the agent's.
+// continues makes the session with that key the present one of the agent that
+// is in s, because the client's records link the two sessions. The process of
+// the new session becomes the agent's.
 func (f *Fleet) continues(s *session, key string, at transcript.Instant) {
 	id, current := f.agentOf(s)
 	if !current || key == s.key || !isUUID(key) {
@@ -126,10 +126,10 @@ func (f *Fleet) continues(s *session, key string, at transcript.Instant) {
 	}
 	a := f.agent(id)
 	if other := f.currentAgent(f.sessions[key]); other != nil && other != a {
-		if other.ID != key { // it has a name of its own
+		if other.ID != key { // it has its own name
 			return
 		}
-		f.runs(a, Process{}) // the other's is its process now
+		f.runs(a, Process{}) // merge sets the other's process
 		f.merge(other, a)
 	}
 	a.Carried = at
@@ -137,7 +137,7 @@ func (f *Fleet) continues(s *session, key string, at transcript.Instant) {
 	f.take(a, key, at, alerts.CauseSession)
 }
 
-// adopt gives an agent a session that it has left already: the signals of that session come
+// adopt gives an agent a session that it has left already, whose signals come
 // late. A session of another agent stays with that agent.
 func (f *Fleet) adopt(a *agent, rec *SessionRecord) {
 	other := f.agents[rec.Agent]
@@ -149,12 +149,12 @@ func (f *Fleet) adopt(a *agent, rec *SessionRecord) {
 	f.leave(a, rec)
 	rec.Agent = a.ID
 	f.changed.record(rec.SessionID)
-	if first { // until now it seemed to have begun with the session that it is in
+	if first { // until now its present session seemed to be its first
 		f.emit(reset(a, a.Since, alerts.CauseSession))
 	}
 }
 
-// leave takes a session from the agent that has it.
+// leave takes a session from its agent.
 func (f *Fleet) leave(a *agent, rec *SessionRecord) {
 	key := rec.SessionID
 	other := f.agents[rec.Agent]
@@ -162,7 +162,7 @@ func (f *Fleet) leave(a *agent, rec *SessionRecord) {
 	case other == nil:
 		f.rename(key, a.ID)
 	case other == a || other.Session != key:
-	case f.same(a, other): // it was separate until its signals named a
+	case f.same(a, other): // they were separate until a signal named a
 		f.merge(other, a)
 	default:
 		other.Session = ""
@@ -170,8 +170,8 @@ func (f *Fleet) leave(a *agent, rec *SessionRecord) {
 	}
 }
 
-// release parts an agent from the client of its present session. A client that runs is an
-// agent of its own from then on, without the name.
+// release separates an agent from the client of its present session. If the
+// client runs, it becomes another agent, without the name.
 func (f *Fleet) release(a *agent) {
 	if a.Session == "" || a.Session == a.ID {
 		return
@@ -179,7 +179,7 @@ func (f *Fleet) release(a *agent) {
 	f.changed.agent(a.ID)
 	a.Named = false
 	if !f.inClient(a) {
-		f.runs(a, Process{}) // its pane may be that of its next client
+		f.runs(a, Process{}) // its next client may be in the same pane
 		return
 	}
 	rec := f.recordOf(a.Session)
@@ -201,13 +201,13 @@ func (f *Fleet) release(a *agent) {
 	f.emit(a.seen())
 }
 
-// isLine reports whether a text fits into a table and a notice.
+// isLine reports whether a text is a single line of at most 128 bytes.
 func isLine(s string) bool {
 	return len(s) <= 128 && !strings.ContainsFunc(s, unicode.IsControl)
 }
 
-// isAgent reports whether a text may be an agent's id: one word that fits into a
-// path and an address.
+// isAgent reports whether a text may be an agent's id: one word of at most 128
+// bytes, which is valid in a path and a URL.
 func isAgent(id string) bool {
 	return id != "" && len(id) <= 128 &&
 		!strings.ContainsFunc(id, func(r rune) bool { return r <= ' ' || r == 0x7f })
@@ -218,17 +218,17 @@ func (f *Fleet) change(a *agent, p *hook.Payload, at transcript.Instant) {
 	cause := alerts.CauseSession
 	switch {
 	case p.Event == hook.SessionEnd || p.Event == hook.Stop || p.Event == hook.Interrupt:
-		// They may come a moment after the next session has begun, or from the older of two
-		// clients.
+		// These hooks may come a moment after the next session has begun, or
+		// from the older of two clients.
 		other := f.currentAgent(f.sessions[p.SessionID])
 		if a.Session != "" && at >= a.Since || other != nil && f.otherProcess(other, &p.SM) {
 			return
 		}
 	case p.Event == hook.UserPromptSubmit && a.Session != p.SessionID && at > a.Since+lag &&
 		a.Process.known() && a.Process == senderOf(&p.SM):
-		a.Resumed = p.SessionID // its client is there, even if a signal of the change was missed
+		a.Resumed = p.SessionID // its client is in this session, even if the change was missed
 	case p.Event == hook.SessionStart && (p.Source == "resume" || p.Source == "fork"):
-		// After a fork it names the old session: the next signal names the right one.
+		// A fork names the old session; the next signal names the new one.
 		a.Carried = max(a.Carried, at)
 		if at >= a.Since && a.Session != p.SessionID {
 			a.Resumed = p.SessionID
@@ -240,9 +240,9 @@ func (f *Fleet) change(a *agent, p *hook.Payload, at transcript.Instant) {
 	f.take(a, p.SessionID, at, cause)
 }
 
-// Clients applies the present entries of the client's registry. Sessions that follow each
-// other in one process belong to one agent. A client that has become idle has ended its
-// turn.
+// Clients applies the present entries of the client's registry. Consecutive
+// sessions in one process belong to one agent. A client that has become idle
+// has ended its turn.
 func (f *Fleet) Clients(cs []Client) (n Update) {
 	defer func() { n = f.updates() }()
 	before := f.clients
@@ -259,7 +259,7 @@ func (f *Fleet) Clients(cs []Client) (n Update) {
 			f.clients[c.SessionID] = c // of several processes the newest
 		}
 	}
-	if !f.settled { // the records of sessions are made by Settle
+	if !f.settled { // Settle creates the records of sessions
 		return n
 	}
 	for _, c := range cs {
@@ -274,9 +274,10 @@ func (f *Fleet) Clients(cs []Client) (n Update) {
 	return n
 }
 
-// hold notes that the process of an entry of the registry holds a session, if that is new.
-// If it held another one before, by /clear or a fork, the agent of that one goes on in
-// this. The session may be new and without a transcript: it gets its record now.
+// hold records that the process of a registry entry holds a session, if that is
+// new. If the process held another session before, as with /clear or a fork,
+// the agent of that session continues in this one. The session may be new and
+// without a transcript: it gets its record now.
 func (f *Fleet) hold(c Client) {
 	p := processOf(c)
 	id := c.SessionID
@@ -289,8 +290,8 @@ func (f *Fleet) hold(c Client) {
 	} else {
 		if a := f.currentAgent(f.sessions[id]); a != nil &&
 			(a.Process == p || a.Registered && a.PID == 0) {
-			f.adopt(a, old) // its own signals, or its registration, came first
-		} else if !f.goesOn(f.agent(old.Agent), id, at) {
+			f.adopt(a, old) // the session's signals, or its registration, came first
+		} else if !f.moveTo(f.agent(old.Agent), id, at) {
 			return
 		}
 		old.PID = 0
@@ -306,15 +307,17 @@ func (f *Fleet) hold(c Client) {
 	f.changed.record(id)
 }
 
-// goesOn makes a session the present one of the agent whose process holds it. It does not
-// where that is from before the agent went on.
-func (f *Fleet) goesOn(a *agent, id string, at transcript.Instant) bool {
+// moveTo makes a session the present one of the agent whose process holds it,
+// and reports whether it did. It ignores an entry that is older than the
+// agent's present session.
+func (f *Fleet) moveTo(a *agent, id string, at transcript.Instant) bool {
 	if rec := f.recordOf(id); rec != nil && rec.Agent == a.ID && a.Resumed != id && at != 0 &&
 		at < a.Since {
 		return false
 	}
-	// The registry does not lag behind, but has the time when the client's status changed
-	// last: the session did so after all signals of the one before.
+	// The entry is current, but its time is that of the client's last change of
+	// status. The process took up the session after all signals of the previous
+	// one.
 	if before := max(f.lastSign(a), a.Hooked); before != 0 {
 		at = max(at, before+1)
 	}
@@ -323,9 +326,9 @@ func (f *Fleet) goesOn(a *agent, id string, at transcript.Instant) bool {
 	return true
 }
 
-// resume notes that a new process holds a session that its agent had left, as
-// after --resume: with no client in the session that came after it the agent
-// goes back there.
+// resume records that a new process holds a session that its agent had left, as
+// after --resume. If no client is in the agent's present session, the agent
+// returns to the resumed one.
 func (f *Fleet) resume(id string, at transcript.Instant) {
 	rec := f.recordOf(id)
 	if rec == nil {

@@ -8,16 +8,16 @@ import (
 	"sm/transcript"
 )
 
-// Name spaces of joined keys. They are stored: never renumber them.
+// Namespaces of joined keys. They are stored: never renumber them.
 const (
 	boundaryDigests transcript.Key = 1 + iota
 	summaryDigests
 	subagentsOwner
 )
 
-// owner is the key under which a file claims. What subagents' files claim belongs
-// to the session too, but under another key: some of them repeat the messages of
-// the session's own file, and those count there alone.
+// owner returns the key under which a file claims. Claims of subagents' files
+// belong to the session too, but under another key: some of these files repeat
+// the messages of the session's own file, where the messages count.
 func (x *file) owner() transcript.Key {
 	if x.sub {
 		return transcript.Join(x.of.owner, subagentsOwner)
@@ -25,7 +25,8 @@ func (x *file) owner() transcript.Key {
 	return x.of.owner
 }
 
-// message claims a message for its session, or finds it to be a copy.
+// message claims a message for its session, or adds it to the inherited ones if
+// it is a copy.
 func (f *Fleet) message(x *file, m *transcript.Message, counts bool) {
 	mine := x.owner()
 	owner, claimed := f.messages[m.ID]
@@ -38,14 +39,14 @@ func (f *Fleet) message(x *file, m *transcript.Message, counts bool) {
 		f.messages[m.ID] = mine
 		f.changed.messages = append(f.changed.messages, Claim{Key: m.ID, Owner: mine})
 	case owner == mine:
-		if first { // known: read again, or in another copy of the same file
+		if first { // read again, or in another copy of the same file
 			x.Known = append(slices.Clone(x.Known[max(0, len(x.Known)+1-maxKnown):]), m.ID)
 		}
 		if slices.Contains(x.Known, m.ID) {
 			return
 		}
 	case !x.sub && owner == transcript.Join(mine, subagentsOwner):
-		return // a subagent's file was read sooner; it has counted there
+		return // counted in a subagent's file, which was read first
 	default:
 		addMessage(&x.Inherited, m, first)
 		return
@@ -53,16 +54,16 @@ func (f *Fleet) message(x *file, m *transcript.Message, counts bool) {
 	if counts {
 		f.counters.Spend(m, f.client(&x.Session).Client)
 	}
-	if counts || m.At != 0 { // the history of today is part of the day, whatever counts
+	if counts || m.At != 0 { // today's history is part of the day in any case
 		f.spend(x, m)
 	}
 }
 
-// maxKnown is how many messages a file remembers as counted before: the lines of
-// one message are adjacent, so that only the newest can still grow.
+// maxKnown is how many counted messages a file remembers: the lines of one
+// message are adjacent, so that only the newest messages can still grow.
 const maxKnown = 8
 
-// addMessage adds what a message costs more than before.
+// addMessage adds the usage of a message that was not counted before.
 func addMessage(sums *transcript.Sums, m *transcript.Message, first bool) {
 	n := &sums.Messages
 	sum := &sums.Tokens
@@ -76,9 +77,9 @@ func addMessage(sums *transcript.Sums, m *transcript.Message, first bool) {
 	*sum = sum.Plus(m.Usage.Minus(m.Was))
 }
 
-// compaction claims a compaction for its session, or finds it to be a copy. It returns
-// whether it is the session's own, and whether that is new: of an old one more has become
-// known.
+// compaction claims a compaction for its session, or finds it to be a copy. own
+// reports whether it happened in the session, fresh whether it was unknown
+// before.
 func (f *Fleet) compaction(x *file, p *past, e *transcript.Compaction) (own, fresh bool) {
 	if x.sub {
 		return false, false
@@ -100,8 +101,8 @@ func (f *Fleet) compaction(x *file, p *past, e *transcript.Compaction) (own, fre
 	}
 	switch {
 	case owner != mine:
-		// It happened in another session, and counts there. A later record may name the
-		// trigger of one that was unknown.
+		// It happened and counts in another session. A later record may have
+		// the trigger of a compaction whose trigger was unknown.
 		in := &x.Inherited.Compactions
 		switch {
 		case !slices.Contains(x.Copies, e.Key):
@@ -139,7 +140,7 @@ func (f *Fleet) countCompaction(x *file, e *transcript.Compaction) {
 	}
 }
 
-// decide counts a compaction whose trigger was undecided until now.
+// decide counts a compaction whose trigger was undecided so far.
 func (f *Fleet) decide(x *file, e *transcript.Compaction) {
 	rest := slices.DeleteFunc(
 		slices.Clone(x.Undecided),
@@ -154,12 +155,12 @@ func (f *Fleet) decide(x *file, e *transcript.Compaction) {
 	}
 }
 
-// undecidedFor is how long a compaction waits for a record that decides its
+// undecidedFor is how long a compaction waits for the record that decides its
 // trigger. The client writes the notice of an idle compaction within a second.
 const undecidedFor = transcript.Instant(5 * time.Second)
 
-// Decide counts the compactions that no record has decided within undecidedFor.
-// It reports whether there were any.
+// Decide counts the compactions that are still undecided after undecidedFor. It
+// reports whether there were any.
 func (f *Fleet) Decide(now time.Time) (counted bool) {
 	at := transcript.InstantOf(now)
 	for x, since := range f.undecided {
@@ -177,9 +178,10 @@ func (f *Fleet) Decide(now time.Time) (counted bool) {
 	return counted
 }
 
-// compactionOwner returns the session of a compaction: by its own key, or the key
-// of its earlier event, else by any of its keys that another session has. Within a
-// session a digest does not decide, as short summaries repeat.
+// compactionOwner returns the session of a compaction: by its own key, or the
+// key of its earlier event, else by any of its keys that another session has
+// claimed. Within a session a digest does not decide, as short summaries
+// repeat.
 func (f *Fleet) compactionOwner(
 	e *transcript.Compaction,
 	mine transcript.Key,
@@ -190,7 +192,7 @@ func (f *Fleet) compactionOwner(
 		}
 	}
 	others := [4]transcript.Key{e.Own, e.Stamp, digestKey(summaryDigests, e)}
-	if !e.Boundary { // two boundaries may have the same summary and are still two
+	if !e.Boundary { // two boundaries with the same summary are distinct
 		others[3] = digestKey(boundaryDigests, e)
 	}
 	for _, k := range others {
@@ -202,7 +204,7 @@ func (f *Fleet) compactionOwner(
 	return owner, claimed
 }
 
-// digestKey is the claim that a compaction's summary makes, 0 for none.
+// digestKey returns the key of a compaction's summary, 0 for none.
 func digestKey(space transcript.Key, e *transcript.Compaction) transcript.Key {
 	if e.Digest == 0 {
 		return 0
@@ -210,23 +212,23 @@ func digestKey(space transcript.Key, e *transcript.Compaction) transcript.Key {
 	return transcript.Join(space, e.Digest)
 }
 
-// claimed is a compaction of the session that it happened in. news means that it was not
-// known before.
+// claimed is a compaction that happened in the session. fresh means that it was
+// unknown before.
 type claimed struct {
 	transcript.Compaction
-	news bool
+	fresh bool
 }
 
-// claim claims the messages and compactions of a change, and applies its bills. own are
-// the compactions that happened in the file's session.
+// claim claims the messages and compactions of a change, and applies its bills.
+// It returns the compactions that happened in the file's session.
 func (f *Fleet) claim(x *file, p *past) (own []claimed) {
 	for i := range p.messages {
 		f.message(x, &p.messages[i], f.counts(p, p.messages[i].At))
 	}
 	for i := range p.compactions {
 		e := &p.compactions[i]
-		if mine, news := f.compaction(x, p, e); mine {
-			own = append(own, claimed{*e, news})
+		if mine, fresh := f.compaction(x, p, e); mine {
+			own = append(own, claimed{*e, fresh})
 		}
 	}
 	// A compaction may change its trigger when its boundary follows its summary.
@@ -237,13 +239,15 @@ func (f *Fleet) claim(x *file, p *past) (own []claimed) {
 	return own
 }
 
-// counts reports whether records of a time in a change move counters. Those from before the
-// state directory was made do not, unless they were seen being appended.
+// counts reports whether records of a time in a change are counted. Records
+// from before the creation of the state directory count only if they were
+// appended while the file was followed.
 func (f *Fleet) counts(p *past, at transcript.Instant) bool {
 	return !p.whole || at >= f.created || at == 0 && f.settled
 }
 
-// claimBacklog claims what a file held before Settle.
+// claimBacklog claims the messages and compactions that were read before
+// Settle. It returns the sizes at which automatic compactions happened.
 func (f *Fleet) claimBacklog(x *file) (observed alerts.ObservedCompactions) {
 	observed.Agent, _ = f.agentOf(x.of)
 	observed.Model = x.Session.Model
@@ -260,8 +264,9 @@ func (f *Fleet) claimBacklog(x *file) (observed alerts.ObservedCompactions) {
 	return observed
 }
 
-// past is what a change has that can count only once it is known which file was
-// first. fresh is how many of the compactions can be new; the others never count again.
+// past is the part of a change that can only be counted once it is known which
+// file was first. fresh is how many of the compactions can be new; the others
+// are counted already.
 type past struct {
 	messages    []transcript.Message
 	compactions []transcript.Compaction
@@ -270,8 +275,9 @@ type past struct {
 	whole       bool
 }
 
-// once returns each message of a file that was read whole a single time, with its
-// last figures. A message with lines apart is listed again with its earlier figures.
+// once returns each message of a file that was read whole a single time, with
+// its final usage. Messages whose lines are not adjacent are listed again with
+// their earlier usage.
 func once(messages []transcript.Message) []transcript.Message {
 	again := func(m transcript.Message) bool { return m.Was != transcript.Usage{} }
 	if !slices.ContainsFunc(messages, again) {

@@ -12,8 +12,8 @@ import (
 	"sm/transcript/clients"
 )
 
-// sessionOf is the transcript of an agent's session, or a value with what its hooks
-// reported while none has been read.
+// sessionOf returns the transcript of an agent's session, or, if there is none,
+// a session with the values that its hooks reported.
 func (f *Fleet) sessionOf(a *agent) *transcript.Session {
 	if x := f.transcript(a.Session); x != nil {
 		return &x.Session
@@ -28,13 +28,13 @@ func (f *Fleet) sessionOf(a *agent) *transcript.Session {
 // client returns the client that wrote a session.
 func (f *Fleet) client(s *transcript.Session) *clients.Client { return f.options.Clients.Of(s) }
 
-// windowOf is the window of a session of an agent.
+// windowOf returns the context window of an agent's session.
 func (f *Fleet) windowOf(a *agent, s *transcript.Session) transcript.Window {
 	return f.client(s).WindowOf(s, a.Window, f.options.Windows)
 }
 
-// compactsAt is the size in tokens at which a client is assumed to compact by
-// itself. It is 0 when the client never does, and when its model and version are
+// compactsAt returns the size in tokens at which a client is assumed to compact
+// by itself. It is 0 if the client never does, or if its model and version are
 // unknown.
 func (f *Fleet) compactsAt(a *agent, s *transcript.Session, window int64) int64 {
 	client := f.client(s)
@@ -48,7 +48,7 @@ func (f *Fleet) compactsAt(a *agent, s *transcript.Session, window int64) int64 
 	return tokens
 }
 
-// version is that of the client that an agent's session runs in.
+// version returns the version of the client that an agent's session runs in.
 func (f *Fleet) version(a *agent, s *transcript.Session) string {
 	return cmp.Or(s.Version, f.clients[a.Session].Version)
 }
@@ -76,8 +76,8 @@ func (f *Fleet) reading(
 	}
 }
 
-// again repeats the reading of an agent's session after a change of the values
-// that it is compared with.
+// again emits the reading of an agent's session once more, after a change of
+// the values that it is compared with.
 func (f *Fleet) again(a *agent) {
 	t := f.sessionOf(a)
 	if _, known := t.Context(); known {
@@ -95,18 +95,20 @@ func (f *Fleet) setAutoCompact(a *agent, o *hook.Origin) {
 }
 
 // bytesPerToken estimates the bytes of a transcript per token: the usual 4 of
-// English text. Records are longer than their part of the context, while system
-// prompt and tools are not in them; it is only an order of magnitude.
+// English text. Records are longer than their part of the context, and do not
+// contain the system prompt and tools; the result is only an order of
+// magnitude.
 const bytesPerToken = 4
 
-// What a session must have shown without any figure before it is guessed: turns that
-// have ended, and more than prompts alone.
+// A context is estimated after estimateTurns ended turns and estimateBytes
+// bytes of the transcript, which prompts alone do not reach.
 const (
 	estimateTurns = 2
 	estimateBytes = 16 << 10
 )
 
-// estimate is the guess for a session, 0 when there is no need of one.
+// estimate returns the estimated context of a session in tokens, 0 if no
+// estimate is needed or possible.
 func (f *Fleet) estimate(x *file, a *agent) int64 {
 	s := &x.Session
 	if !f.options.Estimate || s.Peak > 0 || s.Turns < estimateTurns ||
@@ -116,35 +118,37 @@ func (f *Fleet) estimate(x *file, a *agent) int64 {
 	return max(0, s.Bytes-a.Mark) / bytesPerToken
 }
 
-// Sample is one report of the status line, and the result of its comparison with the
-// transcript.
+// Sample is the context in one report of the status line, and the result of its
+// comparison with the transcript.
 type Sample struct {
 	At transcript.Instant
-	// Tokens and Percent are 0 where the report did not know them, as before the first
-	// reply.
+	// Tokens and Percent are 0 if the report did not have them, as before the
+	// first reply.
 	Tokens, Window int64
 	Percent        int
 	Model          string
-	// Rough means that Tokens are computed from the percentage.
+	// Rough means that Tokens is computed from the percentage.
 	Rough bool
-	// Agrees means that the transcript had the same size. Near is the size in the
+	// Agrees means that the transcript had the same size. Near is a size in the
 	// transcript within 5 s of the sample, 0 for none.
 	Agrees bool
 	Near   int64
-	// Back means that the client had shown the newest reading before and shows less
-	// since: its conversation was rewound. Shown means that the transcript has the
-	// rewind, which it gets with the next prompt. Without Tokens the client went back
-	// to the very beginning.
+	// Back means that the client reported the newest reading before and reports
+	// less since: its conversation was rewound. Shown means that the transcript
+	// has the rewind, which is written with the next prompt. If Tokens is 0,
+	// the conversation was rewound to its beginning.
 	Back  bool
 	Shown bool
 }
 
-// lag is how far apart the times of a sample and a record of one reply may be.
+// lag is the maximum difference between the times of a sample and a record of
+// the same reply.
 const lag = transcript.Instant(5 * time.Second)
 
-// compare ties an agent's sample to the newest readings of its session, and reports whether
-// that is new. It belongs to one that was the newest at a time within 5 s of its own.
-func (f *Fleet) compare(a *agent) (news bool) {
+// compare compares an agent's sample with the newest readings of its session,
+// and reports whether the result has changed. A sample belongs to a reading
+// that was the newest within 5 s of the sample's time.
+func (f *Fleet) compare(a *agent) (changed bool) {
 	x := &a.Sample
 	was := *x
 	if x.Tokens == 0 || x.Agrees || x.Back {
@@ -154,7 +158,7 @@ func (f *Fleet) compare(a *agent) (news bool) {
 	if t := f.sessionOf(a); !t.Blank && t.Reading.Tokens > 0 {
 		all = append(all, t.Reading)
 	}
-	// Forks hold their own records before those that they copy.
+	// Forks have their own records before the copied ones.
 	slices.SortStableFunc(all, func(r, q transcript.Reading) int { return cmp.Compare(r.At, q.At) })
 	for i, r := range all {
 		if r.At > x.At+lag {
@@ -180,19 +184,21 @@ func (x *Sample) is(r transcript.Reading) bool {
 	}.Percent(r.Tokens), x.Percent)
 }
 
-// near reports whether two percentages are equal but for rounding; 0 is unknown.
+// near reports whether two percentages are equal except for rounding, or one is
+// 0 for unknown.
 func near(a, b int) bool { return a == 0 || b == 0 || max(a-b, b-a) <= 1 }
 
 // Results of comparing a sample with the transcript.
 const (
-	None    = ""        // there is nothing to compare
-	Agrees  = "agrees"  // both have the same figure
-	Lagging = "lagging" // one of them may be about to get it
+	None    = ""        // nothing to compare
+	Agrees  = "agrees"  // equal
+	Lagging = "lagging" // one of the two may be updated in a moment
 	Drift   = "drift"   // they differ
 )
 
-// check compares the sample with the transcript. The drift is the number of tokens
-// that the sample has more; it is known for agreement (0) and drift, else nil.
+// check returns the result of comparing the sample with the transcript. drift
+// is the number of tokens that the sample has more: 0 for Agrees, not nil for
+// Drift, else nil.
 func (x *Sample) check(now transcript.Instant) (state string, drift *int64) {
 	switch {
 	case x.Tokens == 0:
@@ -207,8 +213,8 @@ func (x *Sample) check(now transcript.Instant) (state string, drift *int64) {
 	return Drift, new(x.Tokens - x.Near)
 }
 
-// sample applies a report of an agent's present session. One that is older than
-// another before it, or than the session, is dropped.
+// sample applies the context in a report of an agent's present session. It
+// ignores a report that is older than the previous one or than the session.
 func (f *Fleet) sample(a *agent, x Sample) {
 	if x.At < a.Statusline || x.At < a.Since {
 		return
@@ -216,7 +222,7 @@ func (f *Fleet) sample(a *agent, x Sample) {
 	a.Statusline = x.At
 	if x.Window > 0 && x.Window != a.Window {
 		a.Window = x.Window
-		f.again(a) // it is another share of the window now
+		f.again(a) // the context is another share of the window now
 	}
 	x.Back = f.wentBack(a, &x)
 	x.Shown = x.Back && a.Sample.Shown
@@ -240,7 +246,7 @@ func (f *Fleet) sample(a *agent, x Sample) {
 	}
 	f.compare(a)
 	if !f.client(t).StatusLine {
-		// A hook reports one response with the figure of the record; the first
+		// A hook reports a response with the same size as the record; the first
 		// of the two counts.
 		if same && x.At <= t.Reading.At+lag {
 			return
@@ -250,14 +256,16 @@ func (f *Fleet) sample(a *agent, x Sample) {
 	f.emit(ev)
 }
 
-// maxRecent is how many of an agent's readings samples are compared with.
+// maxRecent is how many of an agent's readings are kept for comparison with
+// samples.
 const maxRecent = 8
 
-// wentBack reports whether a report of the status line shows a rewound conversation: the
-// report before had the transcript's newest reading, this one has less, and between turns
-// only a rewind makes a context smaller without a record. A report without a figure means
-// the very beginning, if it is from the same run of the client: one that has just started
-// has no figure either.
+// wentBack reports whether a report of the status line shows a rewound
+// conversation: the previous report equals the transcript's newest reading, and
+// this report is smaller. Between turns only a rewind makes a context smaller
+// without a record. A report without a size means a rewind to the beginning, if
+// it is from the same run of the client: a client that has just started does
+// not report a size either.
 func (f *Fleet) wentBack(a *agent, x *Sample) bool {
 	was := &a.Sample
 	t := f.sessionOf(a)
@@ -271,9 +279,9 @@ func (f *Fleet) wentBack(a *agent, x *Sample) bool {
 		(was.Back || was.Agrees && was.Tokens == tokens) && x.Tokens < was.Tokens
 }
 
-// rewound emits that the conversation was rewound before a prompt: by the
-// transcript, or by the status line alone if an old client writes the first prompt
-// of a restarted conversation like any other.
+// rewound emits a reset if the conversation was rewound before a prompt. The
+// transcript shows that, or the status line alone: an old client writes the
+// first prompt of a restarted conversation like any other.
 func (t *eventMaker) rewound(e *transcript.Entry) {
 	back := t.a.Sample.Back && !t.a.Sample.Shown
 	left := e.Left
@@ -300,7 +308,7 @@ func (t *eventMaker) rewound(e *transcript.Entry) {
 	}
 	if e.Rewound {
 		t.a.recent = slices.DeleteFunc(t.a.recent, func(r transcript.Reading) bool {
-			return r.At > left && r.At <= until // of the part that the conversation has lost
+			return r.At > left && r.At <= until // dropped by the rewind
 		})
 		if t.a.Sample.Back {
 			t.a.Sample.Back = t.a.Sample.Tokens == 0

@@ -15,8 +15,8 @@ import (
 	"sm/transcript/claude/hook"
 )
 
-// report takes from a report of the status line what it has of the session besides the
-// context. One that is older than another before it, or than the session, is ignored.
+// report applies the values in a report of the status line besides the context.
+// It ignores a report that is older than the previous one or than the session.
 func (f *Fleet) report(a *agent, s *hook.Status, at transcript.Instant) {
 	if at < a.Statusline || at < a.Since {
 		return
@@ -44,8 +44,9 @@ func (f *Fleet) report(a *agent, s *hook.Status, at transcript.Instant) {
 	}
 }
 
-// Limits returns the newest rate limits that clients of an account reported: five
-// hours, seven days. A limit that was reset since, or never reported, is zero.
+// Limits returns the newest rate limits that clients of an account reported,
+// for five hours and for seven days. A limit that was reset since, or never
+// reported, is zero.
 func (f *Fleet) Limits(now time.Time) (limits [2]Limit) {
 	for _, a := range f.agents {
 		for i, l := range a.Limits {
@@ -58,37 +59,41 @@ func (f *Fleet) Limits(now time.Time) (limits [2]Limit) {
 	return limits
 }
 
-// Totals are what few sessions have: the running totals that clients reported,
-// the newest last, and the bills of their boundaries.
+// Totals are the running totals that clients reported of a session, the newest
+// last, and the bills of its boundaries. Few sessions have either.
 type Totals struct {
 	List  []Total
 	Bills bills.Kept
 }
 
-// Total is the newest total that a client reported, in US dollars, with its process and
-// the time of the first report that has it. A client that ended without a report has 0.
+// Total is the newest total that a client reported, in US dollars, with the
+// client's process and the time of the first report with this total. A client
+// that ended without a report has 0.
 type Total struct {
 	USD float64
 	Process
 	At transcript.Instant
-	// Base means that nothing of it was counted: counting begins there, and what is read
-	// later of the time before is estimated.
+	// Base means that the total is only the start of counting: nothing of it
+	// was counted, and the cost of messages before it is estimated.
 	Base bool
 }
 
 const (
-	// maxTotals bounds how many are kept of a session.
+	// maxTotals is how many totals are kept of a session.
 	maxTotals = 16
-	// young is the maximum age of a session whose first report has all of its cost.
+	// young is the maximum age of a session whose first report includes all of
+	// its cost.
 	young = transcript.Instant(5 * time.Minute)
-	// reportDelay is how long after a message the report that includes it is awaited.
+	// reportDelay is how long after a message a report that includes its cost
+	// may come.
 	reportDelay = transcript.Instant(time.Minute)
 )
 
-// pay counts by how much a client's total has grown. A client that resumes a session goes
-// on from the session's total at its last exit, which may be old, or from 0. Counting begins
-// at its first report, or in its first 5 seconds at the first that is not 0, unless the
-// session began with it. A total that falls in one process has begun anew.
+// pay adds the growth of a client's total to the counters. A client that
+// resumes a session continues from the session's total at its last exit, which
+// may be old, or from 0. Counting begins at the first report, or in the first 5
+// s at the first total that is not 0, unless the session began with the client.
+// A total that falls within one process was restarted.
 func (f *Fleet) pay(a *agent, usd float64, p Process, at transcript.Instant) {
 	rec := f.recordOf(a.Session)
 	if rec == nil {
@@ -104,9 +109,10 @@ func (f *Fleet) pay(a *agent, usd float64, p Process, at transcript.Instant) {
 	reading := a.Carried >= a.Begun && at <= a.Carried+lag &&
 		(a.Statusline < a.Carried || own <= 0 || usd < own)
 	switch {
-	case reading: // it may show 0 before it has read the session's total
+	case reading: // the client may report 0 before it has read the session's total
 	case own < 0:
-		// The session began with its client, and all of it was observed or has just happened.
+		// The session began with its client, and all of it was observed or has
+		// just happened.
 		if len(rec.Totals.List) == 0 && (a.Fresh == a.Session ||
 			f.transcript(a.Session) != nil && len(f.recordsOf(a.ID)) < 2 && f.isNew(a, at)) {
 			spent = usd
@@ -126,17 +132,18 @@ func (f *Fleet) pay(a *agent, usd float64, p Process, at transcript.Instant) {
 	}
 	a.Report.Cost = tally.Cost{USD: usd, Known: true}
 	f.counters.Cost.Add(spent)
-	if spent > 0 { // else no more is known than what was spent before
+	if spent > 0 { // otherwise only the earlier cost is known
 		f.counters.Today.Cost.Add(spent)
 	}
 }
 
-// spend adds what a message cost more than before to what no client has reported yet.
+// spend adds the growth of a message to the tokens whose cost no client has
+// reported yet.
 func (f *Fleet) spend(x *file, m *transcript.Message) {
 	u := f.counters.SpentToday(m)
 	at := cmp.Or(m.At, f.newest)
 	switch t := x.of.newestTotal(); {
-	case at < t.At: // the client had spent it before it reported this total
+	case at < t.At: // this total includes the message
 		if t.Base {
 			f.price(x, Unreported{at, u}, &f.counters.Today.Kept)
 		}
@@ -149,8 +156,9 @@ func (f *Fleet) spend(x *file, m *transcript.Message) {
 	x.Unreported.Tokens = x.Unreported.Tokens.Plus(u)
 }
 
-// keepTotal keeps a client's newest total. The wait for a report of what was spent until then
-// ends: if the total was not counted, that stays in today's estimate.
+// keepTotal stores a client's newest total, and drops the unreported tokens
+// that the total includes. If the total was not counted, they stay in today's
+// estimate.
 func (f *Fleet) keepTotal(s *session, t Total) {
 	totals := slices.DeleteFunc(
 		slices.Clone(s.record.Totals.List),
@@ -170,7 +178,8 @@ func (f *Fleet) keepTotal(s *session, t Total) {
 	}
 }
 
-// newestTotal is the newest total that a client reported of the session, zero for none.
+// newestTotal returns the newest total that a client reported of the session,
+// zero for none.
 func (s *session) newestTotal() (t Total) {
 	if s.record != nil && len(s.record.Totals.List) > 0 {
 		t = s.record.Totals.List[len(s.record.Totals.List)-1]
@@ -178,8 +187,8 @@ func (s *session) newestTotal() (t Total) {
 	return t
 }
 
-// overdue reports whether a file has tokens that no client has reported the cost of, and
-// no running client is about to report.
+// overdue reports whether a file has tokens whose cost no client has reported,
+// and no running client is about to report.
 func (f *Fleet) overdue(x *file, now time.Time) bool {
 	t := x.of.newestTotal()
 	return x.Unreported.Tokens != (transcript.Usage{}) &&
@@ -187,9 +196,10 @@ func (f *Fleet) overdue(x *file, now time.Time) bool {
 			!f.alive(t.Process))
 }
 
-// EstimatedToday estimates by Options.Prices the cost of today, in US dollars, that no
-// client has reported and no running client is about to report. It is nil where no model
-// has a price; unpriced means that others have none.
+// EstimatedToday returns today's cost, in US dollars, that no client has
+// reported and no running client is about to report, estimated by
+// Options.Prices. It is nil if no model has a price; unpriced means that some
+// models have none.
 func (f *Fleet) EstimatedToday(now time.Time) (usd *float64, unpriced bool) {
 	sum := f.counters.Today.Kept
 	for _, x := range f.files {
@@ -200,10 +210,10 @@ func (f *Fleet) EstimatedToday(now time.Time) (usd *float64, unpriced bool) {
 	if !sum.Known {
 		return nil, false
 	}
-	return new(math.Round(sum.USD*1e6) / 1e6), sum.Unpriced // whatever the order of the files
+	return new(math.Round(sum.USD*1e6) / 1e6), sum.Unpriced // independent of the order of the files
 }
 
-// price adds what the unreported tokens of today in a file cost.
+// price adds the estimated cost of a file's unreported tokens of today to sum.
 func (f *Fleet) price(x *file, u Unreported, sum *tally.Estimate) {
 	if u.Since < f.counters.Today.Begins || u.Tokens == (transcript.Usage{}) {
 		return
@@ -224,13 +234,14 @@ func (f *Fleet) isNew(a *agent, at transcript.Instant) bool {
 }
 
 const (
-	// maxWorked is the number of sessions whose work is kept for the session that continues
-	// them; goesOnWithin is how long it is kept.
-	maxWorked    = 256
-	goesOnWithin = transcript.Instant(3600e9)
+	// maxWorked is the number of sessions whose work is kept for the session
+	// that continues them; continuedWithin is how long it is kept.
+	maxWorked       = 256
+	continuedWithin = transcript.Instant(3600e9)
 )
 
-// worked is what a session did. dir and started decide which sessions may follow it.
+// worked is the work of a session. dir and started decide which sessions may
+// continue it.
 type worked struct {
 	done    transcript.Worked
 	started transcript.Instant
@@ -239,7 +250,8 @@ type worked struct {
 	dir     string
 }
 
-// keepWork keeps what was done in a change, of the newest sessions.
+// keepWork adds the work in a change to that of its session, and keeps the work
+// of the newest sessions.
 func (f *Fleet) keepWork(x *file, c *transcript.Change) {
 	w := f.worked[x.of]
 	if w == nil {
@@ -264,9 +276,9 @@ func (f *Fleet) keepWork(x *file, c *transcript.Change) {
 	}
 }
 
-// continueIn records that an agent continues in another session. That begins with the
-// totals of the one before, for the client may go on counting; one that began with its
-// client does not.
+// continueIn records that an agent continues in another session. That session
+// begins with the totals of the previous one, as the client may continue
+// counting, unless it began together with its client.
 func (f *Fleet) continueIn(a *agent, to *session) {
 	from := f.sessions[a.Session]
 	if from == nil {
@@ -279,7 +291,8 @@ func (f *Fleet) continueIn(a *agent, to *session) {
 	was := &from.record.Totals
 	totals := &to.record.Totals
 	if len(totals.List) == 0 && a.Fresh != to.key {
-		// The client may go on from its own total, but not from the totals of other clients.
+		// The client may continue from its own total, but not from the totals
+		// of other clients.
 		totals.List = slices.DeleteFunc(
 			slices.Clone(was.List),
 			func(v Total) bool { return v.Process != a.Process },
@@ -290,8 +303,8 @@ func (f *Fleet) continueIn(a *agent, to *session) {
 	}
 }
 
-// before is what the session did that another one continues: the agent's own, else
-// the one of the same folder that was last active.
+// before returns the work of the session that x continues: the agent's previous
+// one, else the last active one of the same folder; nil for none.
 func (f *Fleet) before(x *file) *worked {
 	if w := f.worked[x.of.after]; w != nil {
 		return w
@@ -300,7 +313,7 @@ func (f *Fleet) before(x *file) *worked {
 	start := x.Session.Started
 	var last *session
 	for s, w := range f.worked {
-		if s == x.of || w.dir != dir || w.active > start || start-w.active > goesOnWithin ||
+		if s == x.of || w.dir != dir || w.active > start || start-w.active > continuedWithin ||
 			w.started >= start {
 			continue
 		}
@@ -313,8 +326,8 @@ func (f *Fleet) before(x *file) *worked {
 	return f.worked[last]
 }
 
-// bill takes the bills of a change of a session's own file. What was copied
-// from another session is on that one's bill.
+// bill applies the bills in a change of a session's own file. Copied boundaries
+// are on the bill of the session that they were copied from.
 func (f *Fleet) bill(x *file, p *past) {
 	if x.sub || x.of.record == nil || x != x.of.own[0] {
 		return
@@ -335,8 +348,9 @@ func (f *Fleet) bill(x *file, p *past) {
 	}
 }
 
-// keepBill adds a bill to a session and counts its growth. History decides what is
-// expensive, and starts no row.
+// keepBill adds a bill to a session and counts its growth. Bills from the
+// history determine which bills are expensive, but do not count as expensive
+// themselves.
 func (f *Fleet) keepBill(rec *SessionRecord, v transcript.Bill, counts bool) {
 	kept, was, ok := rec.Totals.Bills.With(v)
 	if !ok {

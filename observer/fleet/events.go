@@ -8,8 +8,8 @@ import (
 	"sm/transcript"
 )
 
-// fileEvents returns the events of a change of a session's own file for its agent.
-// own are the compactions of the change that happened in this session.
+// fileEvents emits the events of a change of a session's own file for its
+// agent. own has the compactions of the change that happened in this session.
 // again means that the file had been read before.
 func (f *Fleet) fileEvents(
 	x *file,
@@ -24,7 +24,7 @@ func (f *Fleet) fileEvents(
 			f.out.Received = append(f.out.Received, Received{id, e.Text, e.At})
 		}
 	}
-	if !current || x != x.of.own[0] { // or it is a copy
+	if !current || x != x.of.own[0] { // the agent has left the session, or the file is a copy
 		return
 	}
 	was.Version = cmp.Or(was.Version, x.Session.Version)
@@ -45,7 +45,7 @@ func (f *Fleet) fileEvents(
 	for i := range c.Entries {
 		t.entry(&c.Entries[i])
 	}
-	t.compactions(false, func(m *claimed) bool { return m.news || m.Was != 0 })
+	t.compactions(false, func(m *claimed) bool { return m.fresh || m.Was != 0 })
 	t.compactions(true, func(*claimed) bool { return true })
 	t.estimate(len(c.Compactions) > 0)
 }
@@ -55,12 +55,12 @@ type eventMaker struct {
 	*Fleet
 	a    *agent
 	x    *file
-	seen transcript.Session // what the window depends on, as it was at the entry
-	own  []claimed          // without an event yet
+	seen transcript.Session // model, version and peak as of the entry
+	own  []claimed          // compactions without an event yet
 }
 
 // begin emits the content of a file before the listed entries. It is history,
-// unless the file is read a second time; then unclaimed records are new.
+// unless the file is read a second time: then unclaimed records are new.
 func (t *eventMaker) begin(c *transcript.Change, history bool) {
 	listed := map[transcript.Key]bool{}
 	oldest := transcript.Instant(0)
@@ -72,7 +72,7 @@ func (t *eventMaker) begin(c *transcript.Change, history bool) {
 		}
 	}
 	t.compactions(history, func(m *claimed) bool {
-		return m.news && (m.Own == 0 || !listed[m.Own])
+		return m.fresh && (m.Own == 0 || !listed[m.Own])
 	})
 	s := &t.x.Session
 	if _, known := s.Context(); known && (oldest == 0 || s.Reading.At < oldest) {
@@ -105,17 +105,17 @@ func (t *eventMaker) entry(e *transcript.Entry) {
 		}
 		t.emit(t.reading(t.a, &t.seen, r))
 	case transcript.KindBoundary, transcript.KindSummary, transcript.KindTitle:
-		// Particulars belong to the cycle that the compaction has opened, not
-		// to one that another compaction of this change opens.
+		// The details of a compaction belong to the cycle that it has opened,
+		// not to the cycle of another compaction in this change.
 		i := slices.IndexFunc(t.own, func(m claimed) bool {
 			if m.Own == 0 {
-				return m.news && m.At == e.At
+				return m.fresh && m.At == e.At
 			}
-			return m.Own == e.UUID && (m.news || m.Was != 0)
+			return m.Own == e.UUID && (m.fresh || m.Was != 0)
 		})
 		if i >= 0 {
 			m := t.own[i]
-			if m.news {
+			if m.fresh {
 				m.At = e.At
 			}
 			t.own = slices.Delete(t.own, i, i+1)
@@ -133,7 +133,7 @@ func (t *eventMaker) entry(e *transcript.Entry) {
 	}
 }
 
-// compactions emits those compactions without an event that are chosen.
+// compactions emits the chosen ones of the compactions without an event.
 func (t *eventMaker) compactions(history bool, chosen func(*claimed) bool) {
 	var rest []claimed
 	for _, m := range t.own {
@@ -157,7 +157,8 @@ func (t *eventMaker) compaction(m *claimed, history bool) {
 	t.emit(ev)
 }
 
-// estimate guesses the context of a session whose provider reports no usage at all.
+// estimate emits an estimated context of a session whose provider reports no
+// usage.
 func (t *eventMaker) estimate(compacted bool) {
 	s := &t.x.Session
 	if s.Peak > 0 || s.Turns == 0 || !t.options.Estimate {

@@ -16,8 +16,8 @@ import (
 	"sm/transcript"
 )
 
-// place finds or makes the file of a change and brings it up to date. It returns
-// what the file was before, nothing if it was read from its beginning.
+// place updates the file of a change, and creates it if it is new. was is the
+// session before the change, zero if the file was read from its beginning.
 func (f *Fleet) place(c *transcript.Change) (x *file, was transcript.Session) {
 	path := c.Cursor.Path
 	if x = f.moved(c.From, path); x == nil {
@@ -37,7 +37,7 @@ func (f *Fleet) place(c *transcript.Change) (x *file, was transcript.Session) {
 	x.Name = c.Name
 	x.Parent = c.Parent
 	x.Session = c.Session
-	x.Title = c.Title.Or(x.Title) // the name of a thread is not in its transcript
+	x.Title = c.Title.Or(x.Title) // a transcript of Codex does not have the name of its thread
 	x.sub = isSubagent(c.Name, c.Parent) && !c.Alone
 	x.Key = cmp.Or(x.Key, path)
 	if x.sub || isUUID(c.Name) {
@@ -49,14 +49,14 @@ func (f *Fleet) place(c *transcript.Change) (x *file, was transcript.Session) {
 	return x, was
 }
 
-// moved takes a file from its old path; nil when nothing is known there. A file
-// that has no session's id for a name stays in the session that it was in.
+// moved removes a file from its old path and returns it, nil if there is none.
+// A file whose name is not a session's id stays in its session.
 func (f *Fleet) moved(from, to string) *file {
 	x := f.files[from]
 	if x == nil || from == to {
 		return nil
 	}
-	f.drop(to) // what was there has been overwritten
+	f.drop(to) // it has been overwritten
 	if !x.sub && x.Key == "" {
 		x.Key = x.of.key
 	}
@@ -65,8 +65,8 @@ func (f *Fleet) moved(from, to string) *file {
 	return x
 }
 
-// drop forgets a file. What it claimed stays claimed, its part of today's estimate remains,
-// even if a client reports it later, and the session keeps its record.
+// drop removes a file. Its claims remain, as does its part of today's estimate,
+// even if a client reports the cost later, and the session keeps its record.
 func (f *Fleet) drop(path string) {
 	if x := f.files[path]; x != nil {
 		if f.overdue(x, f.newest.Time()) {
@@ -78,13 +78,14 @@ func (f *Fleet) drop(path string) {
 	}
 }
 
-// attach puts a file with its session, after each change.
+// attach adds a file to its session, and sorts the session's files. It is
+// called after each change of a file.
 func (f *Fleet) attach(x *file) {
 	key := x.key()
 	if x.of != nil && x.of.key != key {
 		f.detach(x)
 	}
-	f.project(x.Session.CWD) // to have it when it is shown
+	f.project(x.Session.CWD) // look it up early
 	s := x.of
 	if s == nil {
 		s = f.session(key)
@@ -118,8 +119,8 @@ func (f *Fleet) detach(x *file) {
 	}
 }
 
-// share lets equal strings have the same memory: most sessions differ in little but path
-// and id.
+// share makes equal strings share memory: most sessions differ in little but
+// path and id.
 func share(x *file) {
 	s := &x.Session
 	for _, text := range []*string{&x.Parent, &s.Model, &s.Version, &s.CWD} {
@@ -127,10 +128,11 @@ func share(x *file) {
 	}
 }
 
-// claimOrder puts origins before copies, as far as they can be distinguished: a
-// session's own records before those of subagents, which may repeat them; files
-// without an origin before files with one; then by time. Files of subagents that
-// were copied with their session follow its order.
+// claimOrder returns all files with originals before copies, as far as they can
+// be distinguished: a session's own file before those of subagents, which may
+// repeat its records; files without an origin before files with one; then by
+// time. Files of subagents that were copied with their session are in the order
+// of the sessions.
 func (f *Fleet) claimOrder() []*file {
 	order := slices.SortedFunc(maps.Values(f.files), func(a, b *file) int {
 		return cmp.Or(compareOrigin(a, b), strings.Compare(a.Cursor.Path, b.Cursor.Path))
@@ -138,7 +140,7 @@ func (f *Fleet) claimOrder() []*file {
 	ranks := map[*session]int{}
 	for i, x := range order {
 		if _, ranked := ranks[x.of]; !ranked && !x.sub {
-			ranks[x.of] = i - len(order) // below that of orphans, which is 0
+			ranks[x.of] = i - len(order) // below 0, the rank of orphans
 		}
 	}
 	slices.SortStableFunc(order, func(a, b *file) int {
@@ -147,7 +149,7 @@ func (f *Fleet) claimOrder() []*file {
 	return order
 }
 
-// Cursors returns where reading goes on, by path.
+// Cursors returns the positions at which reading continues, by path.
 func (f *Fleet) Cursors() (cursors []transcript.Cursor) {
 	for _, path := range slices.Sorted(maps.Keys(f.files)) {
 		cursors = append(cursors, f.files[path].Cursor)
@@ -155,8 +157,9 @@ func (f *Fleet) Cursors() (cursors []transcript.Cursor) {
 	return cursors
 }
 
-// giveRecord gives the session of a file its record, and an agent that was registered by
-// its id before this session. A subagent's file gives none.
+// giveRecord creates the record of a file's session, and makes the session the
+// present one of an agent that was registered with its id. It does nothing for
+// a subagent's file.
 func (f *Fleet) giveRecord(x *file) {
 	if x.sub {
 		return
@@ -164,12 +167,13 @@ func (f *Fleet) giveRecord(x *file) {
 	key := x.of.key
 	rec := f.record(key, x.of.id())
 	if a := f.agents[key]; a != nil && rec.Agent == key && a.Session == "" && a.Since == 0 {
-		a.Session = key // it was registered before
+		a.Session = key
 		f.changed.agent(key)
 	}
 }
 
-// record finds or makes the record of a session, whose label begins like the name.
+// record returns the record of a session, and creates it if there is none. Its
+// label begins like name.
 func (f *Fleet) record(key, name string) *SessionRecord {
 	s := f.session(key)
 	if s.record == nil {
@@ -201,7 +205,7 @@ func (f *Fleet) recordsOf(agent string) (all []*SessionRecord) {
 	return all
 }
 
-// session finds or makes a session.
+// session returns a session, and creates it if there is none.
 func (f *Fleet) session(key string) *session {
 	s := f.sessions[key]
 	if s == nil {
@@ -211,8 +215,8 @@ func (f *Fleet) session(key string) *session {
 	return s
 }
 
-// transcript returns the file whose figures count for a session, nil if none has
-// been read.
+// transcript returns the newest of a session's own files, which has its present
+// state, or nil if none has been read.
 func (f *Fleet) transcript(key string) *file {
 	if s := f.sessions[key]; s != nil && len(s.own) > 0 {
 		return s.own[0]
@@ -220,8 +224,8 @@ func (f *Fleet) transcript(key string) *file {
 	return nil
 }
 
-// label finds a name for metrics that was never given before: the first n characters,
-// more of them when others begin alike, else with a number.
+// label returns a name for metrics that was never used before: the first n
+// characters of name, more of them or a number if other names begin alike.
 func (f *Fleet) label(name string, n int) string {
 	name = cmp.Or(strings.Map(labelRune, name), "session")
 	label := name[:min(n, len(name))]
@@ -235,7 +239,7 @@ func (f *Fleet) label(name string, n int) string {
 	return label
 }
 
-// labelLength is how much of an id names its owner in metrics.
+// labelLength is the number of characters of an id in a label.
 const labelLength = 8
 
 func labelRune(r rune) rune {
@@ -250,12 +254,12 @@ func labelRune(r rune) rune {
 type file struct {
 	File
 	of      *session
-	backlog []past // until Settle
-	sub     bool   // a subagent's
-	grew    bool   // while it was watched, after a pause
+	backlog []past // changes before Settle
+	sub     bool   // a subagent's file
+	grew    bool   // while it was followed, after a pause
 }
 
-// key returns the key of the session of a file: the session's id if the name
+// key returns the key of a file's session: the session's id if the name
 // contains it, else the path at which the file was first found. So files of the
 // same name in two folders are two sessions.
 func (x *file) key() string {
@@ -270,22 +274,23 @@ func (x *file) key() string {
 	return cmp.Or(x.Key, x.Cursor.Path)
 }
 
-// session is what belongs together under one key. One without files of its own
-// waits for them, and has no views.
+// session has the files and the record of one key. A session without own files
+// is waiting for them, and has no views.
 type session struct {
 	key    string // a UUID, else a path
 	owner  transcript.Key
-	record *SessionRecord     // nil before Settle, and for a session with subagents' files alone
+	record *SessionRecord     // nil before Settle, and if all files are of subagents
 	gone   transcript.Instant // when the process of its client was found gone
-	after  *session           // that the agent had before
-	own    []*file            // the first is the one whose figures count
+	after  *session           // previous session of the agent
+	own    []*file            // the newest first
 	side   []*file            // of subagents, by name, the newest of a name first
 }
 
 // read reports whether a session has a transcript.
 func (s *session) read() bool { return s != nil && len(s.own) > 0 }
 
-// id is what the session is called to the outside.
+// id returns the session's id for views: the key if that is a UUID, else the id
+// in the records, else the name.
 func (s *session) id() string {
 	if isUUID(s.key) {
 		return s.key
@@ -293,9 +298,10 @@ func (s *session) id() string {
 	return cmp.Or(s.own[0].Session.ID, s.own[0].Name)
 }
 
-// whole returns the session as a plain value, and what it inherited. If a rewound
-// conversation continues in another file, the newest file has the present state
-// and all of them add up. Files of the same name are copies: the newest counts.
+// whole returns the session as a plain value, and its inherited part. If a
+// rewound conversation continues in another file, the newest file has the
+// present state and the sums of all files are added. Files of the same name are
+// copies: the newest counts.
 func (s *session) whole() (*transcript.Session, *transcript.Sums) {
 	sum := s.own[0].Session
 	in := s.own[0].Inherited
@@ -321,7 +327,8 @@ func segment(x *file) string {
 	return name
 }
 
-// own returns the figures of a file without those that were copied from others.
+// own returns the sums of a file without the records that were copied from
+// others.
 func (x *file) own() transcript.Sums {
 	sums := x.Session.Sums
 	sums.Subtract(&x.Inherited)
@@ -346,9 +353,8 @@ func isSubagent(name, parent string) bool {
 // isUUID reports whether s is written as 8-4-4-4-12 hexadecimal digits.
 func isUUID(s string) bool { return len(s) == 36 && guuid.Validate(s) == nil }
 
-// growsAfter is how much later than the last time a file must be written to
-// again to count as one that a client writes: one that is being copied grows
-// without a pause.
+// growsAfter is the minimum pause between two writes that shows that a client
+// writes to a file: a file that is being copied grows without a pause.
 const growsAfter = transcript.Instant(2 * time.Second)
 
 func changedAt(c *transcript.Cursor) transcript.Instant {
@@ -359,10 +365,8 @@ func changedAt(c *transcript.Cursor) transcript.Instant {
 func compareOrigin(a, b *file) int {
 	return cmp.Or(
 		a.copyRank()-b.copyRank(),
-		cmp.Compare(
-			uint64(a.Session.Started)-1,
-			uint64(b.Session.Started)-1,
-		), // 0, for no time at all, comes last
+		// 0 for an unknown time comes last.
+		cmp.Compare(uint64(a.Session.Started)-1, uint64(b.Session.Started)-1),
 		cmp.Compare(a.Session.Active, b.Session.Active),
 		strings.Compare(a.Name, b.Name),
 	)
@@ -384,9 +388,9 @@ func (x *file) copyRank() (rank int) {
 	return rank
 }
 
-// dropped returns the totals of a transcript as it was, before its client dropped
-// the records before a compaction, less those that the remaining records repeat.
-// Records that are newer than all of the old ones are no repetition.
+// dropped returns the totals of a transcript before its client dropped the
+// records before a compaction, without those of the remaining records. Records
+// that are newer than all of the old ones are additional.
 func dropped(x *file, c *transcript.Change) transcript.Session {
 	old, _ := (&session{own: []*file{x}}).whole()
 	repeated := x.Inherited

@@ -20,17 +20,18 @@ var (
 )
 
 const (
-	// prefixLength is how much of an id must be given.
+	// prefixLength is the minimum length of an abbreviated id.
 	prefixLength = 8
-	// titledFor is how long after its last activity an agent is found by its title.
+	// titledFor is how long after its last activity an agent can be found by
+	// its title.
 	titledFor = transcript.Instant(24 * time.Hour)
-	// maxListed bounds the agents that an error lists.
+	// maxListed limits the agents that an error lists.
 	maxListed = 5
 )
 
-// A row is what there is one view of: a session with a transcript, or an agent
-// without. of is the agent whose present session it is, nil when no more is known
-// than the session.
+// A row is the subject of one view: a session with a transcript, or an agent
+// without one. of is the agent whose present session it is, nil for a session
+// without an agent.
 type row struct {
 	s  *session
 	of *agent
@@ -43,7 +44,7 @@ func (r *row) key() string {
 	return r.of.ID
 }
 
-// session is the key of the session that a row is of, "" for none.
+// session returns the key of a row's session, "" for none.
 func (r *row) session() string {
 	if r.s != nil {
 		return r.s.key
@@ -51,7 +52,7 @@ func (r *row) session() string {
 	return r.of.Session
 }
 
-// at is the time by which rows are sorted.
+// at returns the time by which rows are sorted.
 func (r *row) at() transcript.Instant {
 	if r.s != nil {
 		return r.s.own[0].Session.Active
@@ -59,9 +60,9 @@ func (r *row) at() transcript.Instant {
 	return max(r.of.Statusline, r.of.Hooked)
 }
 
-// last is the newest sign of activity. The time of the file counts once it has grown since it
-// is known, for the client may have a wrong clock and some records have no time; until then it
-// may be that of a copy.
+// last returns the time of the last activity. The modification time of the file
+// counts once the file has grown while it was followed, as the client may have
+// a wrong clock and some records have no time; before, the file may be a copy.
 func (r *row) last() (at transcript.Instant) {
 	if r.s != nil {
 		x := r.s.own[0]
@@ -75,7 +76,8 @@ func (r *row) last() (at transcript.Instant) {
 	return at
 }
 
-// agentRow is the row of an agent, which is that of its session if that was read.
+// agentRow returns the row of an agent, which is that of its session if the
+// session has a transcript.
 func (f *Fleet) agentRow(a *agent) row {
 	if s := f.sessions[a.Session]; s.read() {
 		return row{s, f.currentAgent(s)}
@@ -83,7 +85,7 @@ func (f *Fleet) agentRow(a *agent) row {
 	return row{of: a}
 }
 
-// rows iterates over what has views, in any order.
+// rows iterates over the rows of all views, in no order.
 func (f *Fleet) rows() iter.Seq[row] {
 	return func(yield func(row) bool) {
 		if !f.settled {
@@ -109,8 +111,9 @@ func (f *Fleet) rowsInOrder() []row {
 	})
 }
 
-// Agent finds an agent as View does. With exact the id must be given in full, and titles do not
-// count. The id of a session that an agent has left leads to that agent.
+// Agent finds an agent like View. With exact the id must be given in full, and
+// titles are ignored. The id of a session that an agent has left leads to that
+// agent.
 func (f *Fleet) Agent(id string, exact bool) (agent string, err error) {
 	least := fitsTitle
 	if exact {
@@ -126,8 +129,8 @@ func (f *Fleet) Agent(id string, exact bool) (agent string, err error) {
 	return r.of.ID, nil
 }
 
-// called returns the agent with that full id, and keeps it from now on. A session
-// that its agent has left belongs to no agent.
+// called returns the agent with that full id, and stores it from now on; nil if
+// there is none. A session that its agent has left belongs to no agent.
 func (f *Fleet) called(id string) *agent {
 	if a := f.agents[id]; a != nil {
 		return a
@@ -139,11 +142,12 @@ func (f *Fleet) called(id string) *agent {
 	return f.agent(r.agentID())
 }
 
-// left reports whether the agent of a row's session has gone on to another.
+// left reports whether the agent of a row's session has continued in another
+// session.
 func (f *Fleet) left(r *row) bool { return r.of == nil && f.agents[r.s.record.Agent] != nil }
 
-// agentID is the id of the agent that a row is of; for a session that its agent
-// has left it is the session's own key.
+// agentID returns the id of a row's agent, or the session's key if its agent
+// has left the session.
 func (r *row) agentID() string {
 	if r.of != nil {
 		return r.of.ID
@@ -151,8 +155,8 @@ func (r *row) agentID() string {
 	return r.s.key
 }
 
-// find finds the row that an id fits best. Most ids are those of agents, which fit
-// best: only for others all rows are compared.
+// find returns the row that an id fits best, at least as well as least. Most
+// ids are agents' ids, which fit best; for others all rows are compared.
 func (f *Fleet) find(id string, least int) (found row, err error) {
 	if a := f.agents[id]; a != nil {
 		found = f.agentRow(a)
@@ -175,7 +179,7 @@ func (f *Fleet) find(id string, least int) (found row, err error) {
 			clear(fits)
 		}
 		found = r
-		if r.of == nil { // perhaps the session that the agent has left
+		if r.of == nil { // the agent may have left this session
 			found = cmp.Or(fits[r.agentID()], r)
 		}
 		fits[r.agentID()] = found
@@ -189,8 +193,8 @@ func (f *Fleet) find(id string, least int) (found row, err error) {
 	return found, f.ambiguous(id, slices.Collect(maps.Values(fits)))
 }
 
-// ambiguous lists the agents that an id fits, those that were active last first, by what names
-// each of them alone.
+// ambiguous returns an error that lists the agents that an id fits, by a unique
+// name of each, the last active first.
 func (f *Fleet) ambiguous(id string, fits []row) error {
 	slices.SortFunc(fits, func(a, b row) int { return cmp.Compare(b.last(), a.last()) })
 	var list []string
@@ -243,7 +247,7 @@ func (f *Fleet) fit(r *row, id string) int {
 	case session == id:
 		return fitsSession
 	case label == id || agent != "" && r.s != nil && r.s.record.Label == id:
-		return fitsLabel // also that of its session before it had a name
+		return fitsLabel // the label of its session remains valid
 	case len(id) >= prefixLength &&
 		(strings.HasPrefix(agent, id) || strings.HasPrefix(session, id)):
 		return fitsBeginning

@@ -14,23 +14,24 @@ import (
 // Options are the settings of a Fleet.
 type Options struct {
 	Windows []transcript.WindowRule
-	// Prices are those by which costs are estimated.
+	// Prices are used to estimate costs.
 	Prices transcript.Prices
 	// Clients are all clients.
 	Clients    clients.Table
 	Thresholds alerts.Thresholds
-	// Ledger finds the messages that were claimed in earlier runs; nil for none:
-	// then all claims stay in memory.
+	// Ledger finds the owners of messages that were claimed in earlier runs. If
+	// it is nil, all claims stay in memory.
 	Ledger Ledger
-	// Estimate guesses the context of sessions whose provider reports no usage.
+	// Estimate enables estimates of the context for sessions whose provider
+	// reports no usage.
 	Estimate bool
 	// Alive reports whether a process runs; nil if the system does not show it. An
 	// empty start time matches any.
 	Alive func(pid int, start string) bool
 	// Origin reads the agent from the environment of a client's process; nil for none.
 	Origin func(pid int) hook.Origin
-	// Project names the project of a working directory. It is called once for each, also
-	// in New; nil for [ProjectOf].
+	// Project returns the name of a working directory's project. It is called
+	// once for each directory, also in New; nil for [ProjectOf].
 	Project func(cwd string) string
 	// Location is the time zone of midnight; nil for UTC.
 	Location *time.Location
@@ -40,7 +41,7 @@ type Options struct {
 // live.
 const ActiveFor = 10 * time.Minute
 
-// Fleet has all sessions of a machine. It is for one goroutine at a time.
+// Fleet has all sessions of a machine. It is not safe for concurrent use.
 type Fleet struct {
 	options  Options
 	created  transcript.Instant
@@ -48,17 +49,17 @@ type Fleet struct {
 	newest   transcript.Instant // the newest time of any record or signal
 	counters tally.Counters
 	changed  changes
-	out      Update // until the public method returns
+	out      Update // result of the public method that is running
 
 	files    map[string]*file    // by path
-	sessions map[string]*session // by key, all that were ever seen
-	labels   map[string]bool     // all that were ever assigned
+	sessions map[string]*session // all sessions ever seen, by key
+	labels   map[string]bool     // all labels ever assigned
 
-	agents  map[string]*agent  // by id, those with more than a transcript
+	agents  map[string]*agent  // agents with more than a transcript, by id
 	clients map[string]Client  // the registry of the client, by session
 	holders map[Process]string // sessions, by the process that holds them
-	running map[Process]string // agents, by their signals
-	active  map[string]bool    // as Activity reported last, by agent
+	running map[Process]string // agents, by the process of their signals
+	active  map[string]bool    // the last result of Activity, by agent
 
 	claims    map[transcript.Key]transcript.Key // owners of compactions
 	messages  map[transcript.Key]transcript.Key // owners of messages that the Ledger does not have yet
@@ -69,11 +70,11 @@ type Fleet struct {
 	projects map[string]string // names, by working directory
 
 	opened   map[string]transcript.Instant // when a thread of Codex was first seen open, by session
-	received []Received                    // of threads whose agents are not known yet, by session
+	received []Received                    // in threads without a known agent; Agent is the session
 }
 
-// New makes a fleet of what has been stored. Without a settled history nothing
-// else of it holds: the history must be read once more, and then Settle called.
+// New creates a fleet from the stored state. If the history is not settled,
+// only the agents are used: the history must be read again, followed by Settle.
 func New(o Options, s Stored) *Fleet {
 	f := &Fleet{
 		options:   o,
@@ -113,7 +114,7 @@ func New(o Options, s Stored) *Fleet {
 		f.claims[c.Key] = c.Owner
 	}
 	for _, rec := range s.Records {
-		if f.agents[rec.Agent] == nil { // what was stored of it is damaged
+		if f.agents[rec.Agent] == nil { // the stored agent is damaged
 			rec.Agent = rec.SessionID
 		}
 		f.session(rec.SessionID).record = &rec
@@ -127,7 +128,7 @@ func New(o Options, s Stored) *Fleet {
 		x.sub = x.Key == "" && isSubagent(x.Name, x.Parent)
 		if x.Title.Source.Outdated() {
 			x.Title = transcript.Title{}
-			x.Cursor.Size = 0 // the file's own is another: it is read again
+			x.Cursor.Size = 0 // read the file again for its title
 		}
 		f.files[x.Cursor.Path] = x
 		share(x)
@@ -135,7 +136,7 @@ func New(o Options, s Stored) *Fleet {
 		f.giveRecord(x)
 		if t := x.of.newestTotal(); t != (Total{}) && t.At == 0 &&
 			x.Unreported.Since <= f.counters.Today.Begins {
-			x.Unreported = Unreported{} // stored with what clients had reported
+			x.Unreported = Unreported{} // an earlier version included reported tokens
 		}
 		if len(s.Files[i].Undecided) > 0 {
 			f.undecided[x] = 0
@@ -144,8 +145,9 @@ func New(o Options, s Stored) *Fleet {
 	return f
 }
 
-// Forget drops what is kept of an agent besides its transcripts, unless it was made known
-// by name or is at work. Each of its sessions is an agent of its own then.
+// Forget drops the state of an agent besides its transcripts, and reports
+// whether it did: it keeps agents that were registered or are active. Each
+// session of a dropped agent becomes an agent.
 func (f *Fleet) Forget(id string) bool {
 	a := f.agents[id]
 	switch {
@@ -168,7 +170,7 @@ func (f *Fleet) Forget(id string) bool {
 	return true
 }
 
-// Configure changes the windows, prices and thresholds by which sessions are shown.
+// Configure changes the windows, prices and thresholds.
 func (f *Fleet) Configure(
 	windows []transcript.WindowRule,
 	prices transcript.Prices,
@@ -179,14 +181,14 @@ func (f *Fleet) Configure(
 	f.options.Thresholds = thresholds
 }
 
-// Counters are the fleet's figures that only grow.
+// Counters returns the fleet's counters.
 func (f *Fleet) Counters() tally.Counters { return f.counters.Clone() }
 
-// Created is when the state directory was made.
+// Created returns when the state directory was created.
 func (f *Fleet) Created() time.Time { return f.created.Time() }
 
-// Attempted counts compactions that an agent of a client began, by trigger, and
-// its storms: the engine has counted them.
+// Attempted adds compaction attempts, by trigger, and storms of an agent's
+// client to the counters. The engine has counted them.
 func (f *Fleet) Attempted(client string, attempts [4]uint64, storms uint64) {
 	f.counters.Attempted(client, attempts, storms)
 	f.changed.counters = true
@@ -203,36 +205,37 @@ func (f *Fleet) alive(p Process) bool {
 type Update struct {
 	Events   []alerts.Event
 	Received []Received
-	// Renamed agents have another id from now on; the events are under the new one.
+	// Renamed agents have another id from now on, which is also in Events.
 	Renamed []Renamed
-	// Observed are sizes at which clients compacted in the history of a first start.
+	// Observed has the sizes at which clients compacted in the history of a
+	// first start.
 	Observed []alerts.ObservedCompactions
 }
 
-// Received is a text that reached an agent, by its transcript.
+// Received is a text that reached an agent, according to its transcript.
 type Received struct {
 	Agent string
 	Text  string
 	At    transcript.Instant
 }
 
-// Renamed merges an agent that was known only by its session into the agent that
-// it turned out to be, or separates the client of an agent from its name.
+// Renamed merges an agent that was known only by its session into the agent
+// that it turned out to be, or separates an agent's client from its name.
 type Renamed struct{ From, To string }
 
-// emit adds an event to the update that is returned next.
+// emit adds an event to the next update.
 func (f *Fleet) emit(ev alerts.Event) { f.out.Events = append(f.out.Events, ev) }
 
-// updates returns what was collected since the last call.
+// updates returns the update since the last call.
 func (f *Fleet) updates() Update {
 	n := f.out
 	f.out = Update{}
 	return n
 }
 
-// Apply applies a change of one transcript, whose messages, compactions and bills it may
-// keep. There are no events before Settle, which the caller calls when reading has
-// caught up.
+// Apply applies a change of one transcript. It may keep the change's messages,
+// compactions and bills. There are no events before Settle, which the caller
+// calls at the end of catch-up.
 func (f *Fleet) Apply(c transcript.Change) (n Update) {
 	defer func() { n = f.updates() }()
 	if c.Gone {
@@ -247,7 +250,7 @@ func (f *Fleet) Apply(c transcript.Change) (n Update) {
 	}
 	x, was := f.place(&c)
 	f.counters.Read(&was, &x.Session)
-	if c.Limits != [2]Limit{} && c.Client != Claude { // whose limits come by the status line
+	if c.Limits != [2]Limit{} && c.Client != Claude { // Claude Code reports limits in the status line
 		f.counters.Part(c.Client).Limited(c.Limits)
 	}
 	f.changed.file(c.Cursor.Path)
@@ -288,10 +291,10 @@ func (f *Fleet) Apply(c transcript.Change) (n Update) {
 	return n
 }
 
-// Settle ends the first reading: it decides for all history which file was first,
-// in an order that does not depend on the order of reading. Before it there are
-// no views, and nothing to store. It returns the present contexts of recently
-// active agents, and the compactions of all.
+// Settle ends the first reading: it determines for all history which file was
+// first, independent of the order of reading. Before Settle there are no views
+// and nothing to store. It returns the present contexts of recently active
+// agents, and the compactions of all.
 func (f *Fleet) Settle(now time.Time) (n Update) {
 	defer func() { n = f.updates() }()
 	if f.settled {
@@ -313,6 +316,6 @@ func (f *Fleet) Settle(now time.Time) (n Update) {
 	return n
 }
 
-// smallContext is a size, in tokens, at which no client is about to compact, whatever has
-// been learnt about it.
+// smallContext is a size, in tokens, at which no client is about to compact,
+// whatever threshold was learned.
 const smallContext = 40_000

@@ -10,7 +10,7 @@ import (
 	"sm/transcript/claude/hook"
 )
 
-// Hook applies a hook of the client, as of the payload's time, at most now. The
+// Hook applies a hook of the client, as of the payload's time, at most now.
 // agent is "" if the hook identifies none. Hooks of subagents change nothing.
 func (f *Fleet) Hook(
 	p *hook.Payload,
@@ -49,7 +49,7 @@ func (f *Fleet) Hook(
 			a.CacheWriteUSD = p.CacheWriteUSD
 		}
 		if a.CWD == "" || p.Source == "startup" ||
-			p.Source == "resume" { // at others it may have moved
+			p.Source == "resume" { // otherwise the client may have changed its directory
 			a.CWD = p.CWD
 		}
 	}
@@ -60,7 +60,7 @@ func (f *Fleet) Hook(
 	if s := f.sessions[p.SessionID]; ends && s != nil {
 		t := Total{Process: senderOf(&p.SM), At: at, Base: true}
 		if last := s.newestTotal(); t.known() && last.known() && last.Process != t.Process {
-			f.keepTotal(s, t) // the reports of the other client do not include what it spent
+			f.keepTotal(s, t) // reports of the other client do not include this client's cost
 		}
 	}
 	if p.SessionID != "" && (present || p.SessionID == a.Resumed) {
@@ -75,8 +75,9 @@ func (f *Fleet) Hook(
 	}
 	f.setAutoCompact(a, &p.SM)
 	f.hookEvent(a, p, at)
-	// A transcript that is still to be read names the window; where there is none, that of
-	// most models is assumed. SessionStart reports another figure, without the system prompt.
+	// If the transcript is not read yet, its window is unknown; if there is
+	// none, the usual window is assumed. SessionStart reports a size without
+	// the system prompt.
 	if p.Event == hook.PostModelRequest && p.ContextTokens > 0 &&
 		(f.transcript(a.Session) != nil || p.TranscriptPath == "") {
 		f.sample(a, Sample{At: at, Tokens: p.ContextTokens, Model: p.Model})
@@ -84,10 +85,11 @@ func (f *Fleet) Hook(
 	return n, a.ID
 }
 
-// compactsSubagent reports whether a hook may be about the compaction of a subagent at work:
-// up to 2.1.300 Claude Code does not name the subagent in these hooks. The agent's own
-// context is near its limit before a compaction, and unknown after it, as the client writes
-// the boundary before it calls the hooks.
+// compactsSubagent reports whether a hook may be about the compaction of an
+// active subagent: up to 2.1.300 Claude Code does not name the subagent in
+// these hooks. If the agent itself compacts, its context is near the limit
+// before, and unknown after, as the client writes the boundary before it calls
+// the hooks.
 func (f *Fleet) compactsSubagent(p *hook.Payload, at transcript.Instant) bool {
 	x := f.transcript(p.SessionID)
 	if x == nil || p.Source != "compact" && p.Trigger != "auto" {
@@ -101,7 +103,7 @@ func (f *Fleet) compactsSubagent(p *hook.Payload, at transcript.Instant) bool {
 			own < f.compactsAt(a, &x.Session, f.windowOf(a, &x.Session).Tokens)*3/4)
 }
 
-// stamp is when a signal was true: never later than now.
+// stamp returns the time of a signal, at most now.
 func stamp(o *hook.Origin, now transcript.Instant) transcript.Instant {
 	if at := transcript.InstantOf(o.At); at != 0 && at < now {
 		return at
@@ -109,7 +111,7 @@ func stamp(o *hook.Origin, now transcript.Instant) transcript.Instant {
 	return now
 }
 
-// hookEvent emits what a hook means for the engine.
+// hookEvent emits the event of a hook.
 func (f *Fleet) hookEvent(a *agent, p *hook.Payload, at transcript.Instant) {
 	ev := alerts.Event{Agent: a.ID, At: at.Time()}
 	switch p.Event {
@@ -138,8 +140,8 @@ func (f *Fleet) hookEvent(a *agent, p *hook.Payload, at transcript.Instant) {
 }
 
 // BetweenTurns reports whether no turn of the agent's session is open: the
-// transcript has the end of the last one, and no prompt came since. A compaction
-// that begins then is idle, or writes a summary for later.
+// transcript has the end of the last turn, and no prompt came since. A
+// compaction that begins then is idle, or writes a summary for later.
 func (f *Fleet) BetweenTurns(agent string) bool {
 	a := f.orSession(agent)
 	t := f.sessionOf(a)
@@ -174,11 +176,12 @@ func (f *Fleet) Status(s *hook.Status, now transcript.Instant) (n Update) {
 	return n
 }
 
-// ErrEvent means that a script has posted an unknown event.
+// ErrEvent means that a script posted an unknown event.
 var ErrEvent = errors.New("unknown event")
 
-// Usage applies what a script posts for an agent, by the agent's id or name or the
-// session's id; known is false when there is none. The error wraps [ErrEvent].
+// Usage applies a script's report or event for an agent, given by the agent's
+// id or name or the session's id. The error is [ErrUnknown] if there is no such
+// agent, or wraps [ErrEvent].
 func (f *Fleet) Usage(
 	u *hook.ContextUsage,
 	now transcript.Instant,
@@ -216,13 +219,13 @@ func (f *Fleet) Usage(
 	return n, a.ID, nil
 }
 
-// full is the largest percentage of a window. Old clients report a larger one,
+// full is the largest percentage of a window. Old clients report larger ones,
 // computed from the sum over the session.
 const full = 100
 
-// posted is a sample of a script. Its sum of tokens is of the whole session with old
-// clients, which the script does not show: it counts only where the percentage is
-// the same.
+// posted returns the sample in a script's report. In old clients the number of
+// tokens is the sum over the session, which the report does not show: it is
+// used only if it matches the percentage.
 func posted(u *hook.ContextUsage, window int64, now transcript.Instant) Sample {
 	x := Sample{At: now, Window: max(0, u.ContextWindowSize)}
 	window = cmp.Or(x.Window, window)
@@ -241,14 +244,15 @@ func posted(u *hook.ContextUsage, window int64, now transcript.Instant) Sample {
 	return x
 }
 
-// Registration makes an agent known by name.
+// Registration registers an agent by name.
 type Registration struct {
 	ID, Parent, Name, Provider string
-	// Session is a session's id, Pane a %id, Tmux the socket of its server; "" where unknown.
+	// Session is a session's id, Pane the %id of a pane, and Tmux the socket of
+	// its server; "" if unknown.
 	Session, Pane, Tmux string
 }
 
-// Register applies a registration, which may repeat an earlier one with more.
+// Register applies a registration, which may add to an earlier one.
 func (f *Fleet) Register(r Registration, now transcript.Instant) (n Update, err error) {
 	defer func() { n = f.updates() }()
 	const (
@@ -281,14 +285,14 @@ func (f *Fleet) Register(r Registration, now transcript.Instant) (n Update, err 
 			return n, fmt.Errorf("%s %q: %s", field.name, field.value, field.why)
 		}
 	}
-	var in *agent // whose client runs in the pane
+	var in *agent // the agent whose client runs in the pane
 	for _, x := range f.agents {
 		switch {
 		case !x.inPane(r.Tmux, 0, r.Pane) || !f.inClient(x):
 		case in != nil && in.ID == r.ID:
 		case in == nil || in.Named || x.ID == r.ID:
 			in = x
-		case x.Named: // by sm run in the agent's own shell
+		case x.Named: // started by sm run in the agent's own shell
 		case r.Session == "":
 			return n, fmt.Errorf(
 				"several tmux servers have a client in %s; run sm register in one of them, or add --session",
@@ -319,8 +323,8 @@ func (f *Fleet) Register(r Registration, now transcript.Instant) (n Update, err 
 	a := f.agent(r.ID)
 	a.Registered = true
 	f.changed.agent(a.ID)
-	f.meet(a, &hook.Origin{Parent: r.Parent, Name: r.Name, Provider: r.Provider})
-	if moves { // its client stays where it is
+	f.describe(a, &hook.Origin{Parent: r.Parent, Name: r.Name, Provider: r.Provider})
+	if moves { // its client does not move
 		f.release(a)
 	}
 	if r.Session != "" {
@@ -336,7 +340,7 @@ func (f *Fleet) Register(r Registration, now transcript.Instant) (n Update, err 
 	if r.Pane == "" || f.inClient(a) && a.inPane(r.Tmux, 0, r.Pane) {
 		return n, nil
 	}
-	for id, x := range f.agents { // one agent in a pane
+	for id, x := range f.agents { // a pane has one agent
 		if x.inPane(r.Tmux, 0, r.Pane) {
 			x.Pane = ""
 			f.changed.agent(id)

@@ -11,10 +11,11 @@ import (
 	"sm/transcript"
 )
 
-// Activity returns the agents that started or stopped working since the last call.
-// Of those known only by their transcript it takes the newest maxUnconfirmed.
+// Activity returns events for the agents that started or stopped working since
+// the last call. Of the agents known only by their transcript the newest
+// maxUnconfirmed count.
 func (f *Fleet) Activity(now time.Time) (events []alerts.Event) {
-	on := f.atWork(now)
+	on := f.activeAgents(now)
 	ids := maps.Clone(f.active)
 	maps.Copy(ids, on)
 	for _, id := range slices.Sorted(maps.Keys(ids)) {
@@ -36,9 +37,9 @@ func (f *Fleet) Activity(now time.Time) (events []alerts.Event) {
 // active agent takes several times the memory of an inactive one.
 const maxUnconfirmed = 2000
 
-// atWork returns the agents that are active. Agents with a running client or a
-// signal always count; of the others, the maxUnconfirmed newest.
-func (f *Fleet) atWork(now time.Time) map[string]bool {
+// activeAgents returns the agents that are active. Agents with a running client
+// or a signal always count; of the others, the maxUnconfirmed newest.
+func (f *Fleet) activeAgents(now time.Time) map[string]bool {
 	on := map[string]bool{}
 	var unconfirmed []row
 	for r := range f.rows() {
@@ -68,15 +69,15 @@ func (f *Fleet) lately(r *row, now time.Time) bool {
 	return now.Sub(r.last().Time()) <= ActiveFor
 }
 
-// WereAtWork sets the agents that were working before a restart, so that Activity
-// reports those that stopped.
+// WereAtWork sets the agents that were active before a restart, so that
+// Activity reports those that stopped.
 func (f *Fleet) WereAtWork(ids []string) {
 	for _, id := range ids {
 		f.active[id] = true
 	}
 }
 
-// Resting returns the end of the turn of all clients that wait at their prompt.
+// Resting returns an EventTurnEnd for each client that is idle at its prompt.
 func (f *Fleet) Resting(now time.Time) (events []alerts.Event) {
 	for _, id := range slices.Sorted(maps.Keys(f.clients)) {
 		ev, rests := f.rest(f.clients[id])
@@ -91,7 +92,7 @@ func (f *Fleet) Resting(now time.Time) (events []alerts.Event) {
 	return events
 }
 
-// rest is the end of the turn of a client that waits at its prompt.
+// rest returns the EventTurnEnd of a client that is idle at its prompt.
 func (f *Fleet) rest(c Client) (ev alerts.Event, rests bool) {
 	s := f.sessions[c.SessionID]
 	if s == nil || c.Status != atPrompt {
@@ -105,14 +106,15 @@ func (f *Fleet) rest(c Client) (ev alerts.Event, rests bool) {
 	}, current && (s.read() || f.agents[id] != nil)
 }
 
-// ReadUntil returns up to when it is known what an agent has received, for an
-// offer in the answer to a hook at a time, zero for another: the time of the newest
-// record of its transcript; or a moment before now for an agent that is at rest,
-// has ended or has cleared its context, when nothing more is to come. known is
-// false without a transcript.
+// ReadUntil returns the time up to which it is known what an agent has
+// received: the time of the newest record of its transcript, or a moment before
+// now if no record is missing, as the agent is idle, has ended or has cleared
+// its context. answered is the time of an offer in the answer to a hook, zero
+// for other offers. known is false without a transcript.
 //
-// Clients write the answer to SessionStart with the next prompt, which may be days
-// later. Until there is a newer record nothing is known of it.
+// Clients write the answer to SessionStart with the next prompt, which may be
+// days later. Until there is a newer record, known is true and until is not
+// after answered.
 func (f *Fleet) ReadUntil(
 	agent string,
 	answered, now time.Time,
@@ -126,7 +128,7 @@ func (f *Fleet) ReadUntil(
 	x := f.transcript(a.Session)
 	if x == nil {
 		wrote := func(rec *SessionRecord) bool { return f.transcript(rec.SessionID) != nil }
-		if !starting && slices.ContainsFunc(f.recordsOf(a.ID), wrote) { // and will again, with the next prompt
+		if !starting && slices.ContainsFunc(f.recordsOf(a.ID), wrote) { // it will be written again
 			return until, true
 		}
 		return time.Time{}, starting
@@ -136,18 +138,18 @@ func (f *Fleet) ReadUntil(
 	if gone || !starting && (c.Status == atPrompt || c.Status == "" && !t.InTurn) {
 		return until, true
 	}
-	if active := t.Active.Time(); active.Before(until) { // stamps of the future prove nothing
+	if active := t.Active.Time(); active.Before(until) { // times in the future prove nothing
 		until = active
 	}
 	return until, true
 }
 
-// tailDelay is how long a record may take from the transcript to here.
+// tailDelay is the maximum time until a written record has been read.
 const tailDelay = 5 * time.Second
 
-// waits reports whether a client waits for a person, and the reason and since when if
-// known: by its registry or a hook, whichever is newer. A record newer than the hook shows
-// that the client went on.
+// waits reports whether a client waits for a person, with the reason and since
+// when, if known: by its registry or a hook, whichever is newer. A record newer
+// than the hook shows that the client has continued.
 func (f *Fleet) waits(r *row) (reason string, since transcript.Instant, waits bool) {
 	c := f.clients[r.session()]
 	since = transcript.InstantOf(c.Updated)
@@ -158,9 +160,9 @@ func (f *Fleet) waits(r *row) (reason string, since transcript.Instant, waits bo
 	return c.Waiting, since, c.Status == "waiting"
 }
 
-// ended reports whether the client of a row that is not in the registry has ended,
-// without activity of the session since. Records may be stamped a moment later
-// than the client's last hook.
+// ended reports whether the client of a row that is not in the registry has
+// ended, without activity of the session since. The time of a record may be a
+// moment after the client's last hook.
 func (f *Fleet) ended(r *row) bool {
 	at := transcript.Instant(0)
 	if s := f.sessions[r.session()]; s != nil {
@@ -176,14 +178,14 @@ func (f *Fleet) ended(r *row) bool {
 	}
 	if r.s != nil {
 		x := r.s.own[0]
-		wrote := cmp.Or(x.Session.Active, changedAt(&x.Cursor)) // there may be no stamps
+		wrote := cmp.Or(x.Session.Active, changedAt(&x.Cursor)) // records may have no times
 		signaled = max(signaled, wrote-lag)
 	}
 	return signaled <= at
 }
 
-// MarkEnded finds clients that have ended without a hook, as after a kill, and reports
-// whether there are any. It checks only those that are not in the registry, whose entries are
+// MarkEnded marks clients that have ended without a hook, as after a kill, and
+// reports whether there are any. It skips clients in the registry, which are
 // known to run.
 func (f *Fleet) MarkEnded(now time.Time) (found bool) {
 	if f.options.Alive == nil || !f.settled {
@@ -217,38 +219,41 @@ func (f *Fleet) MarkEnded(now time.Time) (found bool) {
 	return found
 }
 
-// unheld reports whether a row counts as working although it is not in the
+// unheld reports whether a row counts as active although it is not in the
 // registry.
 func (f *Fleet) unheld(r *row) bool {
 	key := r.session()
 	return key != "" && !f.clients[key].Runs() && !f.ended(r)
 }
 
-// Place is where an agent's client runs: its process, its tmux server and its pane there.
-// Without a hook the pane is unknown, and has to be found by the process.
+// Place is where an agent's client runs: its process, its tmux server and its
+// pane. Without a hook the pane is unknown, and must be found by the process.
 type Place struct {
-	// Tmux is the socket of the tmux server with process Server, Pane a %id.
+	// Tmux is the socket of the tmux server with process Server, Pane the %id
+	// of a pane.
 	Tmux   string
 	Server int
 	Pane   string
-	// Project is the directory in which it was started.
+	// Project is the directory in which the client was started.
 	Project string
-	// Host is the agent that has started the client, which has inherited its environment:
-	// the name and parent there are the host's. After a move of names it may be the client's
-	// agent itself.
+	// Host is the agent that started the client. The client has inherited its
+	// environment, with the host's name and parent. After names have moved it
+	// may be the client's own agent.
 	Host string
 	Process
 }
 
 const (
-	// restFor is how long a client must have sat at its prompt: after a turn its hooks
-	// may still come, and a person may be about to type.
+	// restFor is how long a client must have been at its prompt to count as
+	// idle: after a turn its hooks may still come, and a person may be about to
+	// type.
 	restFor = time.Second
 	// silentFor is the same for a client without a registry.
 	silentFor = 5 * time.Second
 )
 
-// place is where an agent's client runs. The process in the client's registry counts first.
+// place returns where an agent's client runs. The process in the client's
+// registry takes precedence.
 func (a *agent) place(c *Client) Place {
 	at := a.Place
 	if c.PID != 0 {
@@ -264,10 +269,9 @@ func (f *Fleet) AtPrompt(agent string, before time.Time) bool {
 	return c.PID != 0 && c.Status == atPrompt && !c.Updated.After(before)
 }
 
-// Idle reports whether an agent's client waits at its prompt, and where. The
-// client's registry decides, and hooks that are newer; without a registry, an
-// ended turn and no activity since. A client that is not known to run is not
-// idle.
+// Idle reports whether an agent's client is idle at its prompt, and where. The
+// client's registry decides, and newer hooks; without a registry, an ended turn
+// and no activity since. A client that is not known to run is not idle.
 func (f *Fleet) Idle(agent string, now time.Time) (at Place, ok bool) {
 	a := f.orSession(agent)
 	c := f.clients[a.Session]
@@ -277,7 +281,7 @@ func (f *Fleet) Idle(agent string, now time.Time) (at Place, ok bool) {
 	}
 	if c.PID != 0 {
 		busy := !c.Updated.IsZero() &&
-			a.Prompted.Time().After(c.Updated) // the registry will show it soon
+			a.Prompted.Time().After(c.Updated) // before the registry shows it
 		return at, c.Status == atPrompt && !busy && now.Sub(c.Updated) >= restFor
 	}
 	last := a.Since
@@ -286,18 +290,18 @@ func (f *Fleet) Idle(agent string, now time.Time) (at Place, ok bool) {
 	case x != nil && !x.Session.InTurn:
 		last = max(x.Session.Active, changedAt(&x.Cursor), a.Hooked, a.Prompted)
 		least = silentFor
-	case x != nil || !c.Held: // else it is a thread without a prompt so far
+	case x != nil || !c.Held: // otherwise it is a thread without a prompt
 		return at, false
 	}
 	return at, now.Sub(last.Time()) >= least && f.alive(at.Process)
 }
 
-// Location is where an agent works: in which session, folder and process.
+// Location is the session, folder and process of an agent.
 type Location struct {
 	Session string // "" for none
 	Path    string // of its transcript, "" while there is none
-	// Project is the directory in which its client was started; where that is unknown, the
-	// one in which the agent works.
+	// Project is the directory in which the client was started; if that is
+	// unknown, the one in which the agent works.
 	Project  string
 	Started  time.Time // when the session began, zero while unknown
 	Name     string
@@ -305,12 +309,13 @@ type Location struct {
 	At       Place
 	// Reported means that a hook or status line has reported the agent's client.
 	Reported bool
-	// Open means that a client of Codex holds a lock on the session; Daemon means
-	// that this client is a process with the sessions of many agents.
+	// Open means that a client of Codex holds a lock on the session; Daemon
+	// means that this client is a process with the sessions of many agents.
 	Open, Daemon bool
 }
 
-// Location returns where an agent works, as far as that is known.
+// Location returns the session, folder and process of an agent. Unknown fields
+// are zero.
 func (f *Fleet) Location(agent string) (s Location) {
 	a := f.orSession(agent)
 	x := f.transcript(a.Session)
@@ -340,8 +345,8 @@ func (f *Fleet) Location(agent string) (s Location) {
 	return s
 }
 
-// HooksSeen reports whether a hook of the agent's present session was received, so
-// that its hooks work.
+// HooksSeen reports whether a hook of the agent's present session was received,
+// so that its hooks work.
 func (f *Fleet) HooksSeen(agent string) bool {
 	a := f.orSession(agent)
 	return a.HookedIn != "" && a.HookedIn == a.Session
@@ -373,15 +378,16 @@ func (f *Fleet) Gone(agent string) bool {
 	return s.At.PID != 0 && f.options.Alive != nil && !f.alive(s.At.Process)
 }
 
-// Process is one process of this machine, 0 and "" while unknown. Start distinguishes reused pids.
+// Process is a process of this machine, zero if unknown. Start distinguishes
+// reused pids.
 type Process struct {
 	PID   int
 	Start string
 }
 
-// Caller finds the agent whose client has started a process, by that process and those
-// that it descends from, the nearest first; "" for none. A client that an agent's client
-// has started is nearer than the agent's.
+// Caller returns the agent whose client has started a process, "" for none.
+// line has the process and its ancestors, the nearest first. If an agent's
+// client has started another agent's client, the latter is nearer.
 func (f *Fleet) Caller(line []Process) (agent string) {
 	for _, p := range line {
 		if id := f.inProcess(p); id != "" {

@@ -16,69 +16,70 @@ type File struct {
 	// Name and Parent are those of transcript.Change.
 	Name   string
 	Parent string `cbor:",omitempty"`
-	// Key is the key of the file's session where neither name nor path shows
-	// it: the file has been moved and its name is no session's id, or it is a
-	// subagent's file that was asked for alone. Else "".
+	// Key is the key of the file's session if neither name nor path shows it:
+	// the file has been moved and its name is not a session's id, or it is a
+	// subagent's file that was requested alone. Otherwise it is "".
 	Key     string `cbor:",omitempty"`
 	Session transcript.Session
 	// Inherited is the part of Session that was copied from other files.
 	Inherited transcript.Sums `cbor:",omitzero"`
-	// Copies are the keys of the inherited compactions: none counts twice when
-	// more becomes known about it.
+	// Copies has the keys of the inherited compactions, so that none counts
+	// twice when a later record completes it.
 	Copies []transcript.Key `cbor:",omitempty"`
-	// Known are the newest messages, at most 8, that had been counted before this
-	// reading of the file began: how far is unknown, so that nothing of them
-	// counts again.
+	// Known has the newest messages, at most 8, that were counted before this
+	// reading of the file began. How much of them was counted is unknown, so
+	// they do not count again.
 	Known []transcript.Key `cbor:",omitempty"`
-	// Title is the session's title by the file.
+	// Title is the session's title according to the file.
 	Title transcript.Title `cbor:",omitzero"`
-	// Undecided are the compactions that wait for a record that decides their trigger.
-	// They are not counted yet.
+	// Undecided has the compactions that wait for a record that decides their
+	// trigger. They are not counted yet.
 	Undecided  []transcript.Compaction `cbor:",omitempty"`
 	Unreported Unreported              `cbor:"Day,omitzero"` // Day is its former name
-	// Earlier has the totals of what the client has dropped from the file; none or one.
+	// Earlier has the totals of the records that the client has dropped from
+	// the file; it has at most one element.
 	Earlier []transcript.Session `cbor:",omitempty"`
 }
 
-// Unreported is what was used since a client last reported a cost of the session, on the
-// newest day with messages.
+// Unreported is the usage since a client last reported a cost of the session,
+// on the newest day with messages.
 type Unreported struct {
 	// Since is the time of the first message; earlier versions stored the day's midnight.
 	Since  transcript.Instant `cbor:"Begins"`
 	Tokens transcript.Usage
 }
 
-// SessionRecord is the stored state of a session besides its files: what it was
-// given when it was seen first, and what was counted since.
+// SessionRecord is the stored state of a session besides its files: its
+// assigned agent and label, and its counters.
 type SessionRecord struct {
-	// SessionID is the session's key: its id, or where files are not named by an
-	// id the path at which the transcript was found first.
+	// SessionID is the session's key: its id, or the path at which the
+	// transcript was first found if file names have no id.
 	SessionID string
 	Agent     string
 	Label     string
 	Counted   transcript.TriggerCounts // compactions since the state directory was made, by trigger
-	// PID and ProcStart name the process that holds the session, or was the last
-	// to hold it; 0 and "" when that process has gone on to another session.
+	// PID and ProcStart identify the last process that held the session; 0 and
+	// "" if that process continued in another session.
 	PID       int
 	ProcStart string
-	// Totals are what clients reported that the session cost, and what its boundaries
-	// cost. Its lists are never changed in place.
+	// Totals has the costs that clients reported of the session, and the bills
+	// of its boundaries. Its lists are never changed in place.
 	Totals Totals `cbor:",omitzero"`
 }
 
 func (r *SessionRecord) process() Process { return Process{r.PID, r.ProcStart} }
 
-// Claim is the session that a compaction or message belongs to: the one in which it
-// first happened. Owner is the key of that session's id, joined with a constant for
-// messages of its subagents' files. A store must not read anything from either.
+// Claim is the session in which a compaction or message first happened. Owner
+// is the key of that session's id, joined with a constant for messages of its
+// subagents' files. A store must treat both as opaque.
 type Claim struct{ Key, Owner transcript.Key }
 
-// Stored is all that a fleet needs to go on after a restart.
+// Stored is the state that a fleet needs after a restart.
 type Stored struct {
-	// Created is when the state directory was made.
+	// Created is when the state directory was created.
 	Created time.Time
-	// Settled means that the history found at the first start has been read to its
-	// end; until then a restart begins anew.
+	// Settled means that the history found at the first start has been read to
+	// its end. If not, a restart begins again.
 	Settled  bool
 	Files    []File
 	Records  []SessionRecord
@@ -87,17 +88,17 @@ type Stored struct {
 	Agents   []Agent // kept by the observer, as values beside the records
 }
 
-// Delta is what has changed, to be stored in one transaction.
+// Delta has the changes to store in one transaction.
 type Delta struct {
 	Settled  bool
 	Files    []File   // new or changed
-	Gone     []string // paths of files that are no more
+	Gone     []string // paths of removed files
 	Records  []SessionRecord
 	Claims   []Claim
 	Messages []Claim
 	Counters *tally.Counters // nil for a Delta without changes
 	Agents   []Agent         // new or changed
-	Left     []string        // ids of agents that are no more
+	Left     []string        // ids of removed agents
 }
 
 // Ledger finds the owner of a message on disk.
@@ -105,15 +106,15 @@ type Ledger interface {
 	Owner(message transcript.Key) (owner transcript.Key, ok bool)
 }
 
-// changes are those that are not taken yet. The lists are in the order in which they were
-// made.
+// changes has the changes since the last Take. The claims are in the order in
+// which they were made.
 type changes struct {
 	items            map[item]bool
 	claims, messages []Claim
-	counters         bool // when nothing else has changed
+	counters         bool // store the counters even if nothing else has changed
 }
 
-// item is what is stored under a key: a file by its path, a record by its session,
+// item identifies a stored value: a file by its path, a record by its session,
 // or an agent by its id.
 type item struct {
 	kind itemKind
@@ -172,7 +173,7 @@ func (f *Fleet) Take() (d Delta, ok bool) {
 	return d, true
 }
 
-// Stored marks a Delta as stored: the Ledger finds its messages now.
+// Stored marks a Delta as stored: from now on the Ledger finds its messages.
 func (f *Fleet) Stored(d Delta) {
 	if f.options.Ledger == nil {
 		return

@@ -11,14 +11,15 @@ import (
 )
 
 const (
-	// maxKept is how many texts are kept of threads whose agents are not known yet,
-	// keptFor how long.
+	// maxKept is how many texts are kept of threads whose agents are not known
+	// yet, and keptFor how long.
 	maxKept = 1024
 	keptFor = transcript.Instant(time.Minute)
 )
 
-// keepReceived keeps the texts that were received in a thread whose agent is not known yet:
-// a new client's first prompt may be read before its process is found.
+// keepReceived keeps the texts that were received in a thread whose agent is
+// not known yet: a new client's first prompt may be read before its process is
+// found.
 func (f *Fleet) keepReceived(x *file) {
 	if !f.client(&x.Session).Threads || f.currentAgent(x.of) != nil {
 		return
@@ -30,9 +31,9 @@ func (f *Fleet) keepReceived(x *file) {
 	f.received = f.received[max(0, len(f.received)-maxKept):]
 }
 
-// mayShow reports whether a thread may be the one that the user of its process
-// sees. A thread without a transcript was started by the user, which is not
-// possible during a turn, or is a subagent's, which starts only during one.
+// mayShow reports whether a thread may be the one that its process shows to the
+// user. A thread without a transcript was started by the user, which is not
+// possible during a turn, or is a subagent's, which starts only during a turn.
 func (f *Fleet) mayShow(id string, in Process) bool {
 	if x := f.transcript(id); x != nil {
 		return x.Session.Details().Parent == ""
@@ -45,9 +46,9 @@ func (f *Fleet) mayShow(id string, in Process) bool {
 	return x == nil || !x.Session.InTurn
 }
 
-// presentThreads returns the thread that the user sees of each process of Codex
-// that serves one terminal: the newest that it has open. Threads of a daemon,
-// which serves several users, are not attributed.
+// presentThreads returns the thread that each process of Codex with one
+// terminal shows to its user: the newest one that it has open. Threads of a
+// daemon, which serves several users, are omitted.
 func (f *Fleet) presentThreads() map[Process]string {
 	for id, c := range f.clients {
 		if _, known := f.opened[id]; c.Held && !known {
@@ -74,19 +75,19 @@ func (f *Fleet) presentThreads() map[Process]string {
 		p := Process{h.PID, h.Start}
 		if h.Own && p.known() && f.mayShow(id, p) &&
 			(of[p] == "" || f.opened[id] >= f.opened[of[p]]) {
-			of[p] = id // of those that were there already the newest: their ids begin with their time
+			of[p] = id // ids begin with their time, so the newest of the first threads wins
 		}
 	}
 	return of
 }
 
-// Threads finds out which agents are in which threads of Codex now. The environment
-// of a client's process names its agent, and is read once for each thread.
+// Threads updates which agents are in which threads of Codex. The environment
+// of a client's process contains its agent, and is read once for each thread.
 func (f *Fleet) Threads(now time.Time) (updates []Update) {
 	if !f.settled {
 		return nil
 	}
-	f.Clock(now) // there may be no record since the start
+	f.Clock(now) // there may have been no record since the start
 	for p, id := range f.presentThreads() {
 		if a := f.agents[f.running[p]]; a != nil && a.Session == id {
 			continue
@@ -101,7 +102,7 @@ func (f *Fleet) Threads(now time.Time) (updates []Update) {
 			o.Project = x.Session.CWD
 		}
 		a := f.signal(id, o)
-		a.Resumed = id // whatever it was in before: that is where its client is
+		a.Resumed = id // the client is in this thread, whatever it was in before
 		f.take(a, id, f.newest, alerts.CauseSession)
 		var late Update
 		f.received = slices.DeleteFunc(f.received, func(h Received) bool {
@@ -113,7 +114,7 @@ func (f *Fleet) Threads(now time.Time) (updates []Update) {
 		})
 		updates = append(updates, f.updates(), late)
 	}
-	for id, c := range f.clients { // open threads have the names of the client's index as titles
+	for id, c := range f.clients { // the titles of open threads are the names in the client's index
 		x := f.transcript(id)
 		if !c.Held || c.Name == "" || x == nil {
 			continue
@@ -126,17 +127,17 @@ func (f *Fleet) Threads(now time.Time) (updates []Update) {
 	return updates
 }
 
-// Thread is an open thread of Codex, and the process that has it open.
+// Thread is an open thread of Codex, with the process that has it open.
 type Thread struct {
 	ID   string
 	Path string // of its transcript
 	PID  int    // 0 if unknown
 }
 
-// Thread returns the thread of an agent. ok is false if it has none, if no process
-// has it open, and for subagents: their process is the root's, which keeps the
-// thread open after the subagent has finished. rests means that no turn is open
-// and there was no activity for a while.
+// Thread returns the thread of an agent. ok is false if the agent has none, if
+// no process has it open, and for subagents: their process is the root's, which
+// keeps the thread open after the subagent has finished. rests means that no
+// turn is open and there was no activity for silentFor.
 func (f *Fleet) Thread(agent string, now time.Time) (t Thread, rests, ok bool) {
 	a := f.orSession(agent)
 	x := f.transcript(a.Session)

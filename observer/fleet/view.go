@@ -13,13 +13,13 @@ import (
 	"sm/transcript/clients"
 )
 
-// Views returns all sessions that have a transcript, and the agents that have none, the
-// newest activity first; of equal ones in the order of their keys. There are none before
-// Settle, since the first file of copies is not known yet.
+// Views returns all sessions that have a transcript, and the agents without
+// one, by newest activity, then by key. There are none before Settle, since it
+// is not known yet which files are copies.
 func (f *Fleet) Views(now time.Time) []View { return slices.Collect(f.All(now)) }
 
-// All is Views without the memory for all at once. The fleet must not be changed
-// meanwhile.
+// All is like Views but needs memory for one view only. The fleet must not be
+// changed during the iteration.
 func (f *Fleet) All(now time.Time) iter.Seq[View] {
 	return func(yield func(View) bool) {
 		for _, r := range f.rowsInOrder() {
@@ -30,11 +30,12 @@ func (f *Fleet) All(now time.Time) iter.Seq[View] {
 	}
 }
 
-// View finds one session. The id is, in this order, an agent's id, which names the
-// agent's present session; an agent's name, or the one that its client goes by; a
-// session's id; a label; the first characters, at least 8, of an agent's or session's
-// id; or, in any case, the name or else the title of an agent that was active lately. A
-// title is text of a transcript: it never comes before an id.
+// View finds one session. The id is, in this order, an agent's id, which refers
+// to the agent's present session; an agent's name, or the name that its client
+// uses; a session's id; a label; the first characters, at least 8, of an
+// agent's or session's id; or the name or else the title, in any letter case,
+// of an agent that was active lately. A title is text of a transcript and never
+// takes precedence over an id.
 func (f *Fleet) View(id string, now time.Time) (v View, err error) {
 	r, err := f.find(id, fitsTitle)
 	if err != nil {
@@ -88,7 +89,7 @@ func (f *Fleet) view(r row, now time.Time) View {
 	return v
 }
 
-// totals returns the session of a row as a plain value, and what it inherited.
+// totals returns the session of a row as a plain value, and its inherited part.
 func (f *Fleet) totals(r row) (*transcript.Session, *transcript.Sums) {
 	if r.s != nil {
 		return r.s.whole()
@@ -96,7 +97,7 @@ func (f *Fleet) totals(r row) (*transcript.Session, *transcript.Sums) {
 	return f.sessionOf(r.of), &transcript.Sums{}
 }
 
-// viewSession adds what is known of a session with a transcript.
+// viewSession sets the fields of a session with a transcript.
 func (f *Fleet) viewSession(s *session, a *agent, now time.Time, v *View) {
 	x := s.own[0]
 	prices := f.options.Prices
@@ -135,7 +136,7 @@ func (f *Fleet) viewSession(s *session, a *agent, now time.Time, v *View) {
 	}
 }
 
-// viewReports adds what hooks and status lines reported of an agent.
+// viewReports sets the fields that hooks and status lines reported of an agent.
 func (f *Fleet) viewReports(a *agent, read bool, now time.Time, v *View) {
 	hasStatusLine := f.options.Clients.Named(v.Program).StatusLine
 	if !hasStatusLine {
@@ -162,15 +163,15 @@ func (f *Fleet) viewReports(a *agent, read bool, now time.Time, v *View) {
 	}
 }
 
-// report shows a size of the context that is not the transcript's.
+// report replaces the reading by one that is not from the transcript.
 func (v *View) report(at transcript.Instant, tokens int64, source transcript.Source) {
 	v.Session.Reading = transcript.Reading{At: at, Tokens: tokens}
 	v.Blank = false
 	v.Source = source
 }
 
-// title is what people call the session: the best that its own files and the status line
-// have; of equally good ones that of the newest file.
+// title returns the title of the session: the best one of its own files and the
+// status line, and of equally good ones that of the newest file.
 func (r *row) title() string {
 	var t transcript.Title
 	if r.of != nil && r.of.Report.Name != "" {
@@ -184,8 +185,9 @@ func (r *row) title() string {
 	return t.Text
 }
 
-// ProjectOf names the project of a working directory by the path alone: its last element, for
-// a worktree of Claude Code the repository. Numbers give way to the element before them.
+// ProjectOf returns the name of a working directory's project by the path
+// alone: its last element that is not a number, for a worktree of Claude Code
+// that of the repository.
 func ProjectOf(dir string) string {
 	dir, _, _ = strings.Cut(dir, "/.claude/worktrees/")
 	parts := strings.FieldsFunc(dir, func(r rune) bool { return r == '/' || r == '\\' })
@@ -197,7 +199,7 @@ func ProjectOf(dir string) string {
 	return lastElement(dir)
 }
 
-// project names the project of a working directory.
+// project returns the name of a working directory's project.
 func (f *Fleet) project(cwd string) string {
 	name, known := f.projects[cwd]
 	if !known {
@@ -207,19 +209,20 @@ func (f *Fleet) project(cwd string) string {
 	return name
 }
 
-// NameProject gives the project of a working directory another name.
+// NameProject renames the project of a working directory.
 func (f *Fleet) NameProject(cwd, name string) { f.projects[cwd] = name }
 
-// lastElement takes both separators for one, whichever machine wrote the path.
+// lastElement returns the last element of a path from any system, with slashes
+// or backslashes.
 func lastElement(path string) string {
 	path = strings.TrimRight(path, `/\`)
 	return path[strings.LastIndexAny(path, `/\`)+1:]
 }
 
 // Recent returns, in no order, the views of sessions whose client runs or whose
-// View.Last is within ttl, 0 for any time; others counts the rest. Sessions that their
-// agent has left are neither. With a client's name only its sessions count. Unlike All
-// it costs almost nothing for old sessions.
+// View.Last is within ttl, 0 for any time; others counts the rest. Sessions
+// that their agent has left are in neither. A client's name restricts both to
+// its sessions. Unlike All it costs almost nothing for old sessions.
 func (f *Fleet) Recent(
 	now time.Time,
 	ttl time.Duration,
@@ -243,10 +246,10 @@ func (f *Fleet) Recent(
 	return views, others
 }
 
-// present returns the contexts of recently active sessions.
+// present returns the readings of recently active sessions.
 func (f *Fleet) present(now time.Time) (events []alerts.Event) {
 	for i, r := range f.rowsInOrder() {
-		if r.s == nil { // a client whose transcript is still to come
+		if r.s == nil { // an agent without a transcript
 			continue
 		}
 		x := r.s.own[0]
@@ -273,29 +276,32 @@ func (f *Fleet) present(now time.Time) (events []alerts.Event) {
 	return events
 }
 
-// Claude is Claude Code, as the label client of metrics names it.
+// Claude is the value of the metrics label client for Claude Code.
 const Claude = clients.Claude
 
-// View describes one session at one moment, for /metrics, the API and the tables.
-// It is a plain value.
+// View describes one session at one moment, for /metrics, the API and the
+// tables. It is a plain value.
 type View struct {
-	// Session is the session by its transcript, without what was copied from another
-	// session's file. Its Side figures include the files of its subagents; its Reading
-	// is the reported one where that is newer.
+	// Session is the session according to its transcript, without the records
+	// that were copied from another session. Its Side sums include the files of
+	// its subagents; its Reading is the reported one if that is newer.
 	transcript.Session
-	// Agent is the session's agent. Of one that is no more than its session, or that
-	// has left it, only ID, Session, Parent, Provider, Label and Counted are set; the Label
-	// of a session that was left is "". Parent and Provider are those of the transcript where no
-	// others are known, and Spoke is 0 of a client without a status line.
+	// Agent is the session's agent. If the agent is only the session, or has
+	// left it, only ID, Session, Parent, Provider, Label and Counted are set;
+	// Label is "" if the agent has left the session. Parent and Provider are
+	// those of the transcript if no others are known. Statusline is 0 for a
+	// client without a status line.
 	Agent Agent
-	// SessionID is the id in the transcript's name; where that is none, the id that
-	// its records name, else the name. Only then may two sessions have the same.
+	// SessionID is the id in the transcript's name; if the name has none, the
+	// id in its records, else the name. In the last two cases two sessions may
+	// have the same.
 	SessionID string
-	// Title is what people call the session, "" for none: one line of at most
+	// Title is the title of the session, "" for none: one line of at most
 	// [transcript.MaxTitle] characters. It is text of a transcript.
 	Title string
-	// IdleCompaction is when the client compacts if it stays idle until then, zero for
-	// never. CacheWriteUSD is that of [Agent], 0 after the first reply.
+	// IdleCompaction is when the client compacts if it stays idle until then,
+	// zero for never. CacheWriteUSD is the value of [Agent], 0 after the first
+	// reply.
 	IdleCompaction time.Time
 	CacheWriteUSD  float64
 	Program        string // the client that wrote the session, see [clients.Table.Of]
@@ -305,64 +311,69 @@ type View struct {
 	Source transcript.Source // of the reading: the transcript, a report, or an estimate
 	Window transcript.Window
 	Level  alerts.Level
-	// Basis is how the size is known at which the client is assumed to compact.
+	// Basis is the source of the size at which the client is assumed to
+	// compact.
 	Basis clients.Basis
 
 	// Inherited compactions were copied into the session's file from another one.
 	Inherited transcript.TriggerCounts
 
-	// EstimatedUSD is what the tokens of the session and its subagents cost by
-	// Options.Prices; nil without tokens, if one of their models has no price, and where
-	// Report.Cost is known.
+	// EstimatedUSD is the cost of the session and its subagents by
+	// Options.Prices; nil without tokens, if one of their models has no price,
+	// or if Report.Cost is known.
 	EstimatedUSD *float64
 
 	SubagentFiles int
-	// SubagentsAtWork are those with a record of late, SubagentContext the
-	// largest of their contexts, in tokens; 0 while unknown. See
-	// [Fleet.Subagents].
+	// SubagentsAtWork counts the subagents with a recent record.
+	// SubagentContext is the largest of their contexts, in tokens; 0 if
+	// unknown. See [Fleet.Subagents].
 	SubagentsAtWork int
 	SubagentContext int64
 
 	Written transcript.Instant // modification time of the transcript
 	// Last is when the session was last active: by its newest record or a
-	// signal of its client, and by the time of its file once that has grown. A
-	// fresh copy of an old transcript has an old one.
+	// signal of its client, and by the modification time of its file once that
+	// has grown while it was followed. A fresh copy of an old transcript has an
+	// old Last.
 	Last transcript.Instant
 	// Live means that the session's client runs, or had activity within
-	// ActiveFor and is neither Ended nor Past. A copy of an old transcript is
-	// not live, though Seen.
+	// ActiveFor and is neither Ended nor Left. A fresh copy of an old
+	// transcript is not live, though its Seen is recent.
 	Live bool
 	// Ended means that the session's client has ended: by its last hook, or because
 	// its process is gone.
 	Ended bool
 
-	// Waits means that the client waits for a person to answer a dialog; Reason is
-	// "" while unknown, and Asked, when it began, 0.
+	// Waits means that the client waits for a person to answer a dialog. Reason
+	// is "" if unknown; Asked is when the wait began, 0 if unknown.
 	Waits  bool
 	Reason string
 	Asked  transcript.Instant
 
-	// Bill is that of the newest boundary of the session's context, nil for
-	// none; DearBills counts those in a row that were in the worst tenth.
+	// Bill is the bill of the newest boundary of the session's context, nil for
+	// none; DearBills counts the last consecutive bills in the most expensive
+	// tenth.
 	Bill      *transcript.Bill
 	DearBills int
 
-	// Client is the entry of the client's own registry for the process that holds the
-	// session; Client.Runs is false without one.
+	// Client is the entry of the process that holds the session in the client's
+	// registry; Client.Runs is false without one.
 	Client Client
 
-	// Left means that the agent of this session has gone on to another: it is shown by
-	// itself, under its own id.
+	// Left means that the agent of this session has continued in another one:
+	// the session is listed separately, under its own id.
 	Left bool
 
-	// Check is the result of comparing the agent's newest sample with the transcript: None
-	// and so on; Drift is the number of tokens that the sample has more, nil while unknown.
+	// Check is the result of comparing the agent's newest sample with the
+	// transcript: None and so on. Drift is the number of tokens that the sample
+	// has more, nil if unknown.
 	Check string
 	Drift *int64
 }
 
-// Seen is when a session last did anything: by its newest record, or by the time
-// of its file, since not all records carry a time, or by a signal of its client.
+// Seen returns the time of a session's last activity: by its newest record, by
+// the time of its file, since not all records have a time, or by a signal of
+// its client.
 func (v *View) Seen() transcript.Instant {
 	return max(v.Active, v.Written, v.Agent.Statusline, v.Agent.Hooked)
 }
@@ -370,28 +381,29 @@ func (v *View) Seen() transcript.Instant {
 // Client is one running client.
 type Client = transcript.Client
 
-// Subagent is one of a session's subagents, by its own transcript. Nothing of
-// it is in the session's context.
+// Subagent is a subagent of a session, by its own transcript. Its tokens are
+// not in the session's context.
 type Subagent struct {
-	// Session is by its transcript, without what was copied from another.
+	// Session is the session according to its transcript, without copied
+	// records.
 	transcript.Session
-	ID     string // the client's, as hooks name it
+	ID     string // the client's id, as in hooks
 	Path   string // of its transcript
 	Window transcript.Window
 }
 
 const (
-	// MaxSubagents bounds the subagents of one session that are shown: those
-	// that did something last.
+	// MaxSubagents limits the listed subagents of one session to those that
+	// were last active.
 	MaxSubagents = 32
-	// subagentFor is how long a subagent counts as working after its last record. No
-	// record marks its end.
+	// subagentFor is how long a subagent counts as active after its last
+	// record. No record marks its end.
 	subagentFor = time.Minute
 )
 
-// Subagents are the latest MaxSubagents of the session that an id names, as
-// View reads it; the newest first. The client's own helpers, which repeat the
-// session's records, are not among them.
+// Subagents returns the last active MaxSubagents subagents of the session with
+// an id as in View, the newest first. It omits the client's internal subagents,
+// which repeat the session's records.
 func (f *Fleet) Subagents(id string) (all []Subagent) {
 	r, err := f.find(id, fitsTitle)
 	if err != nil || r.s == nil {
@@ -416,7 +428,7 @@ func (f *Fleet) Subagents(id string) (all []Subagent) {
 }
 
 // isInternal reports whether a file is of a subagent that the client starts for
-// itself: to compact, to answer an aside, or to suggest a prompt.
+// its own purposes: to compact, to answer an aside, or to suggest a prompt.
 func isInternal(name string) bool {
 	return strings.HasPrefix(name, "agent-acompact-") ||
 		strings.HasPrefix(name, "agent-aside_question-") ||
@@ -438,8 +450,8 @@ func (s *session) atWork(now time.Time) (n int, largest int64) {
 	return n, largest
 }
 
-// subagents are the files of a session's subagents. Of files of the same name it is the
-// newest, as with sessions.
+// subagents returns the files of a session's subagents, the newest of each
+// name.
 func (s *session) subagents() []*file {
 	same := func(a, b *file) bool { return a.Name == b.Name }
 	return slices.CompactFunc(slices.Clone(s.side), same)
