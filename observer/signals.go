@@ -18,6 +18,10 @@ import (
 
 // postHook accepts the payload of a hook, or a report of the status line, from
 // sm hook and sm statusline, and returns the output for the client.
+//
+// A signal that only shows activity is answered before it is stored, as nothing
+// depends on it and the client waits for the answer. Signals that open cycles, and
+// messages in answers, are stored first.
 func (a *App) postHook(w http.ResponseWriter, r *http.Request) error {
 	if a.o.Demo { // as without an observer
 		writeRaw(w, nil)

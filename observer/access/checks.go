@@ -19,9 +19,9 @@ import (
 	"time"
 )
 
-// checkMethod comes first, for known and unknown paths alike. An unknown path
-// goes on with any method that some route of this kind of listener has, so that
-// it looks like a route that only the other kind serves.
+// checkMethod is the first check, for known and unknown paths alike. On an
+// unknown path it admits any method of any route on this kind of listener, so
+// that the path looks like a route of the other kind.
 func (g *gatekeeper) checkMethod(v *visit) *refusal {
 	allowed := g.methods
 	if v.endpoint != nil {
@@ -39,11 +39,11 @@ func (g *gatekeeper) checkMethod(v *visit) *refusal {
 	}
 }
 
-// checkHost is the defence against DNS rebinding, and against 0.0.0.0 and the
-// other names of loopback: a name is right because it is on the list. No browser
-// reaches a Unix socket, so there any name will do.
+// checkHost prevents DNS rebinding and access by 0.0.0.0 and other names of
+// loopback: only listed names are admitted. A browser cannot connect to a Unix
+// socket, so any name is admitted there.
 func (g *gatekeeper) checkHost(v *visit) *refusal {
-	// A target with a host of its own is meant for a proxy.
+	// Only requests to a proxy have a host in the target.
 	target := v.r.URL.IsAbs() || v.r.URL.Host != ""
 	if !g.tcp || !target && g.knownHost(v.r) {
 		return nil
@@ -72,8 +72,9 @@ func (g *gatekeeper) knownHost(r *http.Request) bool {
 	})
 }
 
-// checkBrowser refuses what a browser adds to a request that another site made
-// it send. Sec-Fetch-Mode alone is no sign of a browser: Node's fetch sends it too.
+// checkBrowser refuses the headers of requests that a browser sends on behalf
+// of another site. Sec-Fetch-Mode alone does not identify a browser: Node's
+// fetch sends it, too.
 func (g *gatekeeper) checkBrowser(v *visit) *refusal {
 	no := &refusal{
 		"browser",
@@ -89,7 +90,7 @@ func (g *gatekeeper) checkBrowser(v *visit) *refusal {
 	}
 	foreign := func(name string, ours func(string) bool) bool {
 		values, present := h[name]
-		// The socket has no origin that could be ours.
+		// The socket has no origin, so any is foreign.
 		return present && (!g.tcp || len(values) != 1 || !ours(values[0]))
 	}
 	origin := "http://" + v.r.Host
@@ -151,8 +152,8 @@ func (g *gatekeeper) checkPeer(v *visit) *refusal {
 	return no
 }
 
-// checkToken compares digests, so that neither the content nor the length of
-// the token shows in the time it takes.
+// checkToken compares digests, so that the time taken reveals neither the
+// content nor the length of the token.
 func (g *gatekeeper) checkToken(v *visit) *refusal {
 	if values := v.r.Header["Authorization"]; len(values) == 1 {
 		scheme, given, _ := strings.Cut(values[0], " ")
@@ -171,8 +172,8 @@ func (g *gatekeeper) checkToken(v *visit) *refusal {
 	}
 }
 
-// checkType lets only JSON through to routes that change something: the types
-// that a page can send without a preflight are all others.
+// checkType admits only JSON to routes that change something: a page can send
+// all other types without a preflight.
 func (g *gatekeeper) checkType(v *visit) *refusal {
 	if v.route.NoBody {
 		return nil
@@ -194,8 +195,8 @@ func (g *gatekeeper) checkType(v *visit) *refusal {
 	}
 }
 
-// checkSize reads the whole body. The handler then sees a complete one of a
-// size that was agreed to, or is not called, also when no length was announced.
+// checkSize reads the whole body, so that the handler is only called with a
+// complete body within the limit, also if the request has no Content-Length.
 func (g *gatekeeper) checkSize(v *visit) *refusal {
 	no := &refusal{
 		"size",
@@ -226,7 +227,8 @@ func (g *gatekeeper) checkSize(v *visit) *refusal {
 			"the body could not be read; send it again",
 		}
 	}
-	// On a copy: the server looks at the body it made when it ends the request.
+	// Change a copy, as the server uses the original body when it ends the
+	// request.
 	v.r = v.r.WithContext(v.r.Context())
 	v.r.Body = io.NopCloser(bytes.NewReader(body))
 	v.r.ContentLength = int64(len(body))

@@ -2,11 +2,11 @@
 // process at the other end of a connection, gives each user a share of the
 // connections, and checks every request before its handler runs.
 //
-// A route without a tier is not served over TCP. A refused request reaches no
-// handler, and its body is read only if everything else was right. Over TCP a route
-// of the socket looks like a path that does not exist. On a system that does not
-// identify peers, only the Unix socket is open to the observer's uid, and the page
-// to a browser with a pass.
+// A route without a tier is not served over TCP. A refused request does not
+// reach a handler, and its body is read only after all other checks. Over TCP a
+// route of the socket looks like a path that does not exist. On a system that
+// does not identify peers, only the Unix socket is open to the observer's uid,
+// and the page to a browser with a pass.
 package access
 
 import (
@@ -17,12 +17,12 @@ import (
 	"time"
 )
 
-// A Tier is who may use a route over TCP. On the Unix socket every route is open to
-// the observer's uid. The zero value is the narrowest, so a route without a tier is
-// not served over TCP.
+// A Tier determines who may use a route over TCP. On the Unix socket every
+// route is open to the observer's uid. The zero value is the most restrictive:
+// such a route is not served over TCP.
 type Tier uint8
 
-// The tiers, narrowest first.
+// The tiers, the most restrictive first.
 const (
 	SocketOnly Tier = iota
 	SameUID         // a peer of our uid, or of one in http.allowed_uids
@@ -30,11 +30,11 @@ const (
 	Token           // a request with the bearer token
 )
 
-// defaultBodyBytes bounds a request body unless its route has another limit.
+// defaultBodyBytes limits a request body unless its route has another limit.
 const defaultBodyBytes = 64 << 10
 
-// A Route is one handler with the policy in front of it. A GET route answers
-// HEAD too, and must not change anything.
+// A Route is a handler with its access rules. A GET route also serves HEAD, and
+// must not change anything.
 type Route struct {
 	Pattern string // path pattern of http.ServeMux, without method and host
 	Method  string // GET, POST, DELETE
@@ -43,13 +43,13 @@ type Route struct {
 	NoBody  bool  // the handler ignores the body: no Content-Type is required
 	Stream  bool  // a long poll or an event stream: no write deadline
 	Page    bool  // a pass replaces a uid that the system does not report
-	Opens   bool  // so does nothing at all: the handler asks for a token of Passes
+	Opens   bool  // also without a pass: the handler requires a token of Passes
 	Handler http.Handler
 }
 
 // Options are the rules of access from the configuration.
 type Options struct {
-	AllowedHosts []string            // http.allowed_hosts; without a port, the listener's port fits too
+	AllowedHosts []string            // http.allowed_hosts; the port may be omitted
 	AllowedUIDs  []uint32            // http.allowed_uids
 	Token        string              // empty: token routes do not exist on TCP
 	Passes       *Passes             // of browsers
@@ -57,15 +57,16 @@ type Options struct {
 	Logger       *slog.Logger
 }
 
-// Reasons is the closed set of reasons that Options.Rejected is called with, in the order
-// of the checks.
+// Reasons returns all reasons that Options.Rejected is called with, in the
+// order of the checks.
 func Reasons() []string {
 	return []string{"method", "host", "browser", "peer", "token", "type", "size"}
 }
 
-// NewHandlers puts the gate in front of routes: once for the Unix socket, where
-// all of them are served, and once for TCP, where the others look exactly like
-// paths that do not exist. Both need the connection context of NewServer.
+// NewHandlers returns handlers that check access before they call routes: one
+// for the Unix socket, which serves all routes, and one for TCP, where the
+// other routes look exactly like paths that do not exist. Both need the
+// connection context of NewServer.
 func NewHandlers(routes []Route, o Options) (socket, tcp http.Handler) {
 	onTCP := slices.DeleteFunc(slices.Clone(routes), func(r Route) bool {
 		return r.Tier == SocketOnly || r.Tier == Token && o.Token == ""
@@ -73,12 +74,12 @@ func NewHandlers(routes []Route, o Options) (socket, tcp http.Handler) {
 	return newGatekeeper(routes, o, false), newGatekeeper(onTCP, o, true)
 }
 
-// gatekeeper decides who may ask for what on one kind of listener.
+// gatekeeper checks the requests on one kind of listener.
 type gatekeeper struct {
 	Options
 	tcp     bool
 	mux     *http.ServeMux
-	methods []string // what any route on this kind of listener answers to
+	methods []string // of all routes on this kind of listener
 }
 
 // An endpoint has the routes of one pattern, by method.
@@ -117,7 +118,7 @@ func newGatekeeper(routes []Route, o Options, tcp bool) *gatekeeper {
 	return g
 }
 
-// A visit is one request on its way through the checks.
+// A visit is one request during the checks.
 type visit struct {
 	w        http.ResponseWriter
 	r        *http.Request
@@ -125,9 +126,9 @@ type visit struct {
 	route    *Route
 }
 
-// A refusal is the answer to a request that does not get through.
+// A refusal is the answer to a request that fails a check.
 type refusal struct {
-	reason string // one of Reasons; empty when nothing is to be counted
+	reason string // one of Reasons; empty if it is not counted
 	code   int
 	text   string // ends with what to do
 }
@@ -135,26 +136,26 @@ type refusal struct {
 func (g *gatekeeper) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if g.tcp {
 		r = g.Passes.unfold(r)
-		// There are no CORS headers, here or anywhere: no other origin has business with us.
+		// There are no CORS headers: no other origin needs access.
 		h := w.Header()
 		h.Set("X-Content-Type-Options", "nosniff")
 		h.Set("Cache-Control", "no-store")
 		h.Set("Content-Security-Policy", "default-src 'self'; frame-ancestors 'none'")
 		h.Set("Referrer-Policy", "no-referrer")
 		if peerOf(r.Context()).stranger {
-			// A connection that waits for more would take room in a share.
+			// An idle connection would occupy the share.
 			h.Set("Connection", "close")
 		}
 	}
 	v := &visit{w: w, r: r}
-	// The mux may have a redirect to a cleaned path instead; to us that is a path
-	// that does not exist, so that nothing is answered before the checks.
+	// The mux may return a redirect to a cleaned path. Such a path counts as
+	// missing, so that no answer precedes the checks.
 	h, _ := g.mux.Handler(r)
 	if e, ok := h.(endpoint); ok {
 		v.endpoint = e
 		v.route = e[r.Method]
 	}
-	// Cheapest first, and nothing of the body is read before all else is right.
+	// The cheapest first; the body is read last.
 	checks := []func(*visit) *refusal{
 		g.checkMethod, g.checkHost, g.checkBrowser, g.checkPath, g.checkPeer, g.checkType, g.checkSize,
 	}
@@ -165,8 +166,8 @@ func (g *gatekeeper) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		}
 	}
 	if v.route.Stream {
-		// The read deadline is gone by now: net/http lifts it after the body. An
-		// error is a connection that is closed or a writer without deadlines.
+		// net/http has lifted the read deadline after the body. An error means
+		// that the connection is closed or the writer has no deadlines.
 		_ = http.NewResponseController(w).SetWriteDeadline(time.Time{})
 	}
 	g.mux.ServeHTTP(w, v.r)
@@ -186,9 +187,10 @@ func (g *gatekeeper) refuse(w http.ResponseWriter, r *http.Request, no *refusal)
 	WriteRefusal(w, r, no.code, no.text)
 }
 
-// WriteJSON writes a body that is JSON as one line.
+// WriteJSON writes a JSON body and a newline.
 func WriteJSON(w http.ResponseWriter, code int, body []byte) {
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(code)
-	_, _ = w.Write(append(body, '\n')) // the peer is gone; a message is offered again then
+	// An error means that the peer has disconnected; its message is offered again.
+	_, _ = w.Write(append(body, '\n'))
 }

@@ -20,10 +20,10 @@ import (
 
 const dirAdvice = "set socket to a path in a directory of your own"
 
-// ListenUnix listens on a socket that only our uid can reach. The caller holds
-// the lock of the state directory; without it two observers could each take the
-// other's socket for a stale one. Closing the listener removes the socket, unless
-// it was passed: the service manager goes on listening there.
+// ListenUnix listens on a socket that only our uid can connect to. The caller
+// must hold the lock of the state directory; otherwise two observers could each
+// take the other's socket for a stale one. Closing the listener removes the
+// socket, unless it was passed: the service manager continues to listen on it.
 func ListenUnix(ctx context.Context, path string, passed *Passed) (net.Listener, error) {
 	var err error
 	l := passed.take("unix", path)
@@ -46,7 +46,7 @@ func bindUnix(ctx context.Context, path string) (net.Listener, error) {
 			len(path),
 			socket.MaxPath,
 		)
-	case !filepath.IsAbs(path): // among these, names with @: sockets without a file and owner
+	case !filepath.IsAbs(path): // includes names with @, sockets without file and owner
 		return nil, errors.New("not an absolute path; set socket to one")
 	}
 	if err := files.PrivateDir(filepath.Dir(path), dirAdvice); err != nil {
@@ -59,8 +59,9 @@ func bindUnix(ctx context.Context, path string) (net.Listener, error) {
 	if err != nil {
 		return nil, err
 	}
-	// Between bind and here the umask decides who may connect. The directory is
-	// not writable to others, and a client that connects now has the wrong uid later.
+	// Until now the umask decided who could connect. The directory is not
+	// writable to others, and a client that has connected meanwhile is refused
+	// because of its uid.
 	err = os.Chmod(path, 0o600)
 	own, missing := os.Lstat(path)
 	if err = cmp.Or(err, missing); err != nil {
@@ -69,23 +70,24 @@ func bindUnix(ctx context.Context, path string) (net.Listener, error) {
 	return &socketListener{l.(*net.UnixListener), path, own}, nil
 }
 
-// A socketListener removes its socket when it closes, if it is still its own.
+// A socketListener removes its socket file when it closes, unless the file was
+// replaced.
 type socketListener struct {
 	*net.UnixListener
 	path string
 	own  fs.FileInfo
 }
 
-// Close looks before it closes: as long as the listener is open no other file can get
-// the inode.
+// Close compares the files before it closes: while the listener is open no
+// other file can have its inode.
 func (s *socketListener) Close() error {
 	now, err := os.Lstat(s.path)
 	s.SetUnlinkOnClose(err == nil && os.SameFile(now, s.own))
 	return s.UnixListener.Close()
 }
 
-// clearStale removes a socket that an observer left behind when it was killed,
-// and nothing else.
+// clearStale removes the socket of an observer that was killed. Any other file
+// is an error.
 func clearStale(ctx context.Context, path string) error {
 	info, err := os.Lstat(path)
 	switch {
@@ -106,7 +108,8 @@ func clearStale(ctx context.Context, path string) error {
 			c.Close(),
 		)
 	}
-	// Only a refusal is proof: a busy owner fails in other ways.
+	// Only a refused connection proves that the socket is stale; a busy owner
+	// causes other errors.
 	if !errors.Is(err, syscall.ECONNREFUSED) {
 		return fmt.Errorf(
 			"cannot tell whether it is in use; stop the other observer, or set socket: %w",
@@ -116,9 +119,9 @@ func clearStale(ctx context.Context, path string) error {
 	return os.Remove(path)
 }
 
-// ListenTCP listens on every address, or on none. Without IPv6 the address [::1] is
-// left out with a warning: no other process can listen on it either. Connections
-// count in s.
+// ListenTCP listens on all addresses; after an error it closes the listeners.
+// Without IPv6 it omits [::1] with a warning: no other process can listen there
+// either. Connections count in s.
 func ListenTCP(
 	ctx context.Context,
 	addresses []string,
@@ -158,8 +161,8 @@ func noIPv6(address string, err error) bool {
 		(errors.Is(err, syscall.EADDRNOTAVAIL) || errors.Is(err, syscall.EAFNOSUPPORT))
 }
 
-// listenError is an error with a remedy. The observer never falls back to the
-// next port: hooks and scrapes would go to the process that has this port.
+// listenError adds advice to an error. The observer never uses another port
+// instead: hooks and scrapes would go to the process that has this port.
 func listenError(address string, err error) error {
 	if !errors.Is(err, syscall.EADDRINUSE) {
 		return fmt.Errorf("listen %s: %w; set listen", address, err)

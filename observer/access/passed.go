@@ -15,9 +15,10 @@ import (
 	"sm/handoff/files"
 )
 
-// Passed are listening sockets that a service manager opened before the observer
-// started and keeps open while it restarts: connections meanwhile wait and are not
-// refused. The observer takes those with a configured address.
+// Passed has listening sockets that a service manager opened before the
+// observer started and keeps open while the observer restarts: connections wait
+// meanwhile and are not refused. The observer uses the sockets with a
+// configured address.
 type Passed struct {
 	listeners []net.Listener
 }
@@ -28,12 +29,12 @@ func PassedBySystemd() (p Passed, err error) {
 	if err != nil {
 		return p, fmt.Errorf("sockets of the service manager: %w", err)
 	}
-	// A descriptor that is no listening socket is nil.
+	// A descriptor that is not a listening socket is nil.
 	isNil := func(l net.Listener) bool { return l == nil }
 	return Passed{slices.DeleteFunc(listeners, isNil)}, nil
 }
 
-// Listen takes the socket of an address, or opens one.
+// Listen returns the passed socket of an address, or opens one.
 func (p *Passed) Listen(ctx context.Context, network, address string) (net.Listener, error) {
 	if l := p.take(network, address); l != nil {
 		return l, nil
@@ -52,7 +53,7 @@ func (p *Passed) take(network, address string) net.Listener {
 	return nil
 }
 
-// CloseRest closes unused listeners and names them: they are in the socket
+// CloseRest closes and logs unused listeners: their addresses are in the socket
 // unit, but not in the configuration.
 func (p *Passed) CloseRest(log *slog.Logger) error {
 	var errs error
@@ -67,7 +68,7 @@ func (p *Passed) CloseRest(log *slog.Logger) error {
 	return errs
 }
 
-// checkPassed applies the rules for our own socket to one that was passed.
+// checkPassed checks a passed socket by the same rules as our own.
 func checkPassed(path string) error {
 	if err := files.PrivateDir(filepath.Dir(path), dirAdvice); err != nil {
 		return err

@@ -29,13 +29,15 @@ const (
 	keyFile   = "page.key"
 )
 
-// Passes admit a browser where the system does not identify its user: a one-time
-// token, which only the observer's user gets on the Unix socket, is exchanged for a
-// cookie. A cookie is a date signed with the key of the state directory, so it
-// survives restarts, and is valid for this observer only. Safe for concurrent use.
+// Passes admits browsers on systems that do not identify the user of a
+// connection. A one-time token, which only the observer's user gets on the Unix
+// socket, is exchanged for a cookie. A cookie is a date signed with the key of
+// the state directory, so it survives restarts, and is valid for this observer
+// only. Its methods may be called concurrently.
 //
-// A browser sends cookies to all ports of a host. So that no other server of
-// the machine is sent this one, it is for a folder whose name is secret.
+// A browser sends cookies to all ports of a host. The cookie is restricted to a
+// path with a secret name, so that other servers of the machine do not receive
+// it.
 type Passes struct {
 	key    []byte
 	cookie string
@@ -50,8 +52,8 @@ type token struct {
 	expires time.Time
 }
 
-// NewPasses reads the key of a state directory. It creates one if there is none, or
-// none that only we can read.
+// NewPasses reads the key of a state directory. It creates one if there is none
+// that only we can read.
 func NewPasses(state string) (*Passes, error) {
 	key, err := keyIn(filepath.Join(state, keyFile))
 	if err != nil {
@@ -63,7 +65,7 @@ func NewPasses(state string) (*Passes, error) {
 	return p, nil
 }
 
-// keyIn reads the key in a file, or replaces the file by one with a new key.
+// keyIn reads a key from a file, or replaces the file by one with a new key.
 func keyIn(path string) ([]byte, error) {
 	info, err := os.Lstat(path)
 	if err == nil && info.Mode().IsRegular() && info.Mode().Perm()&0o077 == 0 &&
@@ -89,8 +91,8 @@ func (p *Passes) Issue(now time.Time) string {
 	return text
 }
 
-// Redeem uses a token up and returns the cookie for it; ok is false for one
-// that is unknown, used or too old.
+// Redeem uses up a token and returns its cookie; ok is false for a token that
+// is unknown, used or expired.
 func (p *Passes) Redeem(text string, now time.Time) (cookie *http.Cookie, ok bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -119,8 +121,8 @@ func (p *Passes) sign(text string) string {
 	return hex.EncodeToString(mac.Sum(nil))
 }
 
-// unfold returns r with its path below the cookie's folder, if it is there.
-// The folder has the same routes as the root, under the same rules.
+// unfold removes the cookie's folder from the path of a request, if the path is
+// in there. The folder has the same routes as the root, under the same rules.
 func (p *Passes) unfold(r *http.Request) *http.Request {
 	path, found := strings.CutPrefix(r.URL.Path, p.folder)
 	if !found {

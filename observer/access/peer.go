@@ -12,7 +12,7 @@ type peer struct {
 	uid      uint32
 	pid      int  // 0 if it is unknown
 	known    bool // the system reports the uid
-	stranger bool // the connection counts in the share of a stranger
+	stranger bool // neither our uid nor an allowed one
 }
 
 type peerKey struct{}

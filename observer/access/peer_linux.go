@@ -12,8 +12,8 @@ import (
 // loopbackInterface is the index of lo, in every network namespace.
 const loopbackInterface = 1
 
-// diagID, diagRequest and diagAnswer are those of the kernel's
-// include/uapi/linux/inet_diag.h, behind the header of their message.
+// diagID, diagRequest and diagAnswer are the structures of the kernel's
+// include/uapi/linux/inet_diag.h, preceded by the message header.
 type diagID struct {
 	LocalPort  [2]byte
 	RemotePort [2]byte
@@ -43,19 +43,19 @@ type diagAnswer struct {
 	Inode  uint32
 }
 
-// tcpPeerUID returns the uid of the process of this machine that made the other end
-// of c, if the kernel reports it.
+// tcpPeerUID returns the uid of the local process at the other end of c, if the
+// kernel reports it.
 func tcpPeerUID(c *net.TCPConn) (uid uint32, known bool) {
 	local, lok := c.LocalAddr().(*net.TCPAddr)
 	remote, rok := c.RemoteAddr().(*net.TCPAddr)
-	// The kernel is not asked about zones: the same link-local address may exist on
-	// another link.
+	// Addresses with a zone are not supported: the same link-local address may
+	// exist on another link.
 	if !lok || !rok || local.Zone != "" || remote.Zone != "" {
 		return 0, false
 	}
 	s, found := diagSocket(remote.AddrPort(), local.AddrPort())
-	// The uid of a socket that is half-open or waiting to be forgotten, or that no
-	// process has any more (no inode), may be any.
+	// The uid is unreliable for a socket that is half-open or in TIME_WAIT, or
+	// that no process has any more (no inode).
 	states := []uint8{
 		unix.BPF_TCP_ESTABLISHED,
 		unix.BPF_TCP_FIN_WAIT1,
@@ -66,8 +66,8 @@ func tcpPeerUID(c *net.TCPConn) (uid uint32, known bool) {
 		return 0, false
 	}
 
-	// After a reset the same addresses can belong to a later connection of another
-	// user. They cannot while our end is up.
+	// After a reset the same addresses can belong to a later connection of
+	// another user, but not while our end is open.
 	raw, err := c.SyscallConn()
 	if err != nil {
 		return 0, false
@@ -91,9 +91,10 @@ func portOwner(address netip.AddrPort) (uint32, bool) {
 	return s.UID, found && s.State == unix.BPF_TCP_LISTEN
 }
 
-// diagSocket asks the kernel by sock_diag(7) for the TCP socket that is bound to local
-// and connected to remote. An answer takes some microseconds however many sockets
-// there are. None is found, too, where the kernel lacks the module.
+// diagSocket queries the kernel by sock_diag(7) for the TCP socket that is
+// bound to local and connected to remote. This takes some microseconds,
+// independent of the number of sockets. found is false, too, if the kernel
+// lacks the module.
 func diagSocket(local, remote netip.AddrPort) (answer diagAnswer, found bool) {
 	const kind = unix.SOCK_RAW | unix.SOCK_CLOEXEC | unix.SOCK_NONBLOCK
 	fd, err := unix.Socket(unix.AF_NETLINK, kind, unix.NETLINK_SOCK_DIAG)
@@ -105,15 +106,15 @@ func diagSocket(local, remote netip.AddrPort) (answer diagAnswer, found bool) {
 	b := make([]byte, 1024)
 	_, _ = binary.Encode(b, binary.NativeEndian, request) // there is room for it
 	n := 0
-	// Connected to the kernel, the socket takes no messages of others.
+	// A socket that is connected to the kernel receives no messages of others.
 	err = unix.Connect(fd, &unix.SockaddrNetlink{Family: unix.AF_NETLINK})
 	if err == nil {
 		_, err = unix.Write(fd, b[:request.Header.Len])
 	}
 	if err == nil {
-		n, err = unix.Read(fd, b) // the kernel answers while it takes the request
+		n, err = unix.Read(fd, b) // the answer is there when Write returns
 	}
-	_, _ = binary.Decode(b, binary.NativeEndian, &answer) // n is how much of it was received
+	_, _ = binary.Decode(b, binary.NativeEndian, &answer) // n bytes were received
 	return answer, err == nil && n >= binary.Size(answer) &&
 		answer.Header.Type == unix.SOCK_DIAG_BY_FAMILY
 }
@@ -131,7 +132,7 @@ func newDiagRequest(local, remote netip.AddrPort) diagRequest {
 		Type:  unix.SOCK_DIAG_BY_FAMILY,
 		Flags: unix.NLM_F_REQUEST,
 	}
-	if near.Is4() { // finds sockets made as IPv6, too
+	if near.Is4() { // also finds IPv6 sockets
 		r.Family = unix.AF_INET
 	}
 	binary.BigEndian.PutUint16(r.ID.LocalPort[:], local.Port())
@@ -139,7 +140,7 @@ func newDiagRequest(local, remote netip.AddrPort) diagRequest {
 	copy(r.ID.Local[:], near.AsSlice())
 	copy(r.ID.Remote[:], remote.Addr().Unmap().AsSlice())
 	if near.IsLoopback() {
-		r.ID.Interface = loopbackInterface // finds sockets that are bound to it, too
+		r.ID.Interface = loopbackInterface // also finds sockets bound to the interface
 	}
 	return r
 }

@@ -11,29 +11,30 @@ import (
 	"strings"
 )
 
-// refusalPage is the answer to a browser that is refused. It loads nothing and has no
-// script.
+// refusalPage is the page for a browser whose request is refused. It has no
+// script and loads nothing.
 //
 //go:embed refusal.html
 var refusalPage string
 
-// HashOf is how a Content-Security-Policy names an inline text.
+// HashOf returns the hash of an inline text for a Content-Security-Policy.
 func HashOf(text string) string {
 	sum := sha256.Sum256([]byte(text))
 	return "'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) + "'"
 }
 
-// WriteRefusal writes why a request is refused and what to do: a small page for a
+// WriteRefusal writes why a request is refused, with advice: a small page for a
 // browser, else one line of JSON.
 func WriteRefusal(w http.ResponseWriter, r *http.Request, code int, text string) {
 	if r.Method != http.MethodGet && r.Method != http.MethodHead ||
 		!strings.HasPrefix(r.Header.Get("Accept"), "text/html") {
-		body, _ := json.Marshal(map[string]string{"error": text}) // there is no text that it refuses
+		body, _ := json.Marshal(map[string]string{"error": text}) // a map of strings has no error
 		WriteJSON(w, code, body)
 		return
 	}
 	title := "Not for a browser"
-	up := strings.Repeat("../", max(0, strings.Count(r.URL.Path, "/")-1)) // the page may be in a folder
+	// The page may be in a folder.
+	up := strings.Repeat("../", max(0, strings.Count(r.URL.Path, "/")-1))
 	advice := template.HTML(`<a href="./` + up + `">All agents</a>`)
 	switch {
 	case code == http.StatusForbidden:
@@ -64,7 +65,7 @@ func WriteRefusal(w http.ResponseWriter, r *http.Request, code int, text string)
 	if text != "" {
 		text = strings.ToUpper(text[:1]) + text[1:] + "."
 	}
-	// An error means that the peer is gone.
+	// An error means that the peer has disconnected.
 	_ = page.Execute(w, struct {
 		Title, Text string
 		Advice      template.HTML

@@ -21,7 +21,7 @@ func NewServer(h http.Handler, log *slog.Logger) *http.Server {
 		Protocols:         protocols,
 		ConnContext:       withPeer,
 		ErrorLog:          slog.NewLogLogger(log.Handler(), slog.LevelDebug),
-		// Else net/http answers OPTIONS * by itself, past the gate.
+		// Otherwise net/http would answer OPTIONS * without the access checks.
 		DisableGeneralOptionsHandler: true,
 	}
 }

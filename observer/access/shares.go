@@ -12,46 +12,48 @@ import (
 	"golang.org/x/time/rate"
 )
 
-// A share is how many connections of one user, or of one other machine, may be open
-// at once. Every process of this machine can connect to loopback and keep its
-// connections open, so with one limit for all any user could keep ours out. In a full
-// share the oldest connection is closed for the new one: an answer takes milliseconds.
+// A share is the number of connections that one user, or one other machine, may
+// have open at once. Every process of this machine can connect to loopback and
+// keep its connections open, so with one common limit any user could block us.
+// In a full share the oldest connection is closed for the new one: an answer
+// takes milliseconds.
 const (
 	ownShare      = 256 // of our own uid, and of each in http.allowed_uids
 	unknownShare  = 64  // of all whose uid the system does not report
 	strangerShare = 16  // of each other uid, or machine
 	maxStrangers  = 256 // of all but our own and the allowed
 
-	// strangerRate is how many new connections a second a stranger's share accepts in
-	// the long run, strangerBurst how many at once. Each may request all of /metrics.
+	// strangerRate is how many new connections a second a stranger's share
+	// accepts on average, strangerBurst how many at once. Each connection may
+	// request all of /metrics.
 	strangerRate  = 50
 	strangerBurst = 64
 )
 
-// A shareKey names the share of a uid, of another machine, or, with neither, of all
-// connections whose uid is unknown.
+// A shareKey identifies the share of a uid, of another machine, or, if both are
+// unset, of all connections whose uid is unknown.
 type shareKey struct {
 	known bool // uid is set
 	uid   uint32
 	from  netip.Addr // another machine's
 }
 
-// Shares are the connections of some listeners together.
+// Shares has the connections of some listeners together.
 type Shares struct {
 	own     int
 	unknown int
 	each    int
 	all     int
-	blind   bool // the system reports no uids, so this user is among the unknown
+	blind   bool // the system reports no uids, so our own is unknown, too
 
 	mu      sync.Mutex
-	trusted []uint32      // uids whose room does not depend on strangers
+	trusted []uint32      // our uid and the allowed ones
 	open    []*sharedConn // the oldest first
 	rates   map[shareKey]*rate.Limiter
 }
 
-// NewShares returns shares in which connections of our own uid and of the allowed
-// ones always find room.
+// NewShares returns shares that always accept connections of our own uid and of
+// the allowed ones.
 func NewShares(allowed []uint32) *Shares {
 	s := &Shares{
 		own:     ownShare,
@@ -64,8 +66,8 @@ func NewShares(allowed []uint32) *Shares {
 	return s
 }
 
-// Allow replaces the allowed uids. Connections of users who are allowed now and were
-// not, or the other way round, are closed.
+// Allow replaces the allowed uids, and closes the connections of users whose
+// status has changed.
 func (s *Shares) Allow(uids []uint32) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -77,14 +79,14 @@ func (s *Shares) Allow(uids []uint32) {
 	}
 }
 
-// trusts reports whether a share is of the observer's uid or an allowed one.
+// trusts reports whether a share belongs to our own uid or an allowed one.
 func (s *Shares) trusts(k shareKey) bool {
 	return k.known && slices.Contains(s.trusted, k.uid)
 }
 
-// admit counts a new connection, and closes an older one where there is no room for
-// both: the oldest of its share, or of the largest share of strangers. It returns nil
-// for one of a stranger who connects too often.
+// admit adds a new connection, and closes an older one if the limit is reached:
+// the oldest of its share, or of the largest share of strangers. It returns nil
+// if a stranger connects too often.
 func (s *Shares) admit(c *net.TCPConn, k shareKey, now time.Time) *sharedConn {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -127,7 +129,8 @@ func (s *Shares) admit(c *net.TCPConn, k shareKey, now time.Time) *sharedConn {
 	return conn
 }
 
-// withinRate reports whether the share of a stranger may have another connection now.
+// withinRate reports whether a stranger's share may have another connection
+// now.
 func (s *Shares) withinRate(k shareKey, now time.Time) bool {
 	if k == (shareKey{}) && s.blind {
 		return true
@@ -137,7 +140,8 @@ func (s *Shares) withinRate(k shareKey, now time.Time) bool {
 		maps.DeleteFunc(s.rates, func(_ shareKey, l *rate.Limiter) bool {
 			return l.TokensAt(now) >= strangerBurst
 		})
-		if len(s.rates) >= maxStrangers { // a user may have many uids or addresses; each would begin with a burst
+		// Many uids or addresses of one user would each begin with a burst.
+		if len(s.rates) >= maxStrangers {
 			return false
 		}
 		limiter = rate.NewLimiter(strangerRate, strangerBurst)
@@ -152,15 +156,15 @@ func (s *Shares) drop(c *sharedConn) {
 	reset(c.TCPConn)
 }
 
-// remove takes a connection out of its share, if it is still there.
+// remove removes a connection from its share, if it is still there.
 func (s *Shares) remove(c *sharedConn) {
 	s.open = slices.DeleteFunc(s.open, func(other *sharedConn) bool { return other == c })
 }
 
-// reset closes a connection and leaves nothing of it in the kernel.
+// reset closes a connection without leaving state in the kernel.
 func reset(c *net.TCPConn) {
 	_ = c.SetLinger(0)
-	_ = c.Close() // net/http closes it too when it meets the end
+	_ = c.Close() // net/http closes it again after a read error
 }
 
 // A sharedConn is a connection that counts in a share until it is closed.
@@ -184,7 +188,7 @@ type sharedListener struct {
 	shares *Shares
 }
 
-// Listener returns l, a *net.TCPListener, with its connections counted in shares.
+// Listener wraps l, a *net.TCPListener, so that its connections count in s.
 func (s *Shares) Listener(l net.Listener) net.Listener {
 	address, _ := l.Addr().(*net.TCPAddr)
 	_, found := portOwner(address.AddrPort())

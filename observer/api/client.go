@@ -15,18 +15,18 @@ import (
 	"time"
 )
 
-// answerBytes bounds an answer: 10,000 sessions take some 10 MB.
+// answerBytes limits an answer: 10,000 sessions take some 10 MB.
 const answerBytes = 256 << 20
 
-// answerWithin is how long the observer may take: it answers in milliseconds, unless it
-// is stopped.
+// answerWithin is the timeout for an answer. The observer answers in
+// milliseconds, unless it is stopped.
 const answerWithin = 10 * time.Second
 
 // ErrSilent means that the observer accepted a request and did not answer: the
 // request may have been carried out.
 var ErrSilent = errors.New("the observer does not answer; check that it is not stopped, and whether this was done, before you repeat it")
 
-// StatusError is an answer that is not a success, with the observer's own words.
+// StatusError is an unsuccessful answer, with the observer's error text.
 type StatusError struct {
 	Code int
 	Text string
@@ -42,12 +42,13 @@ func StatusCode(err error) int {
 	return 0
 }
 
-// Client asks the observer over its Unix socket.
+// Client sends requests to the observer over its Unix socket.
 type Client struct {
 	http http.Client
 }
 
-// NewClient makes a client that tries the sockets in turn, at each request, as [Dial] does.
+// NewClient returns a client that tries the sockets in order for each request,
+// like [Dial].
 func NewClient(sockets []string) *Client {
 	dial := func(context.Context, string, string) (net.Conn, error) {
 		return Dial(sockets)
@@ -58,7 +59,7 @@ func NewClient(sockets []string) *Client {
 	}}
 }
 
-// Sessions asks for all sessions, the newest activity first.
+// Sessions returns all sessions, the newest activity first.
 func (c *Client) Sessions(ctx context.Context) (Sessions, error) {
 	return answerOf[Sessions](ctx, c, "GET /sessions", nil)
 }
@@ -71,7 +72,7 @@ func (c *Client) RecentSessions(ctx context.Context, client string) (Sessions, e
 	return answerOf[Sessions](ctx, c, "GET /sessions?recent=1&client="+url.QueryEscape(client), nil)
 }
 
-// TrendingSessions asks for what RecentSessions does, with the trend of each.
+// TrendingSessions is like RecentSessions with the trend of each session.
 func (c *Client) TrendingSessions(ctx context.Context, client string) (Sessions, error) {
 	return answerOf[Sessions](
 		ctx,
@@ -81,19 +82,19 @@ func (c *Client) TrendingSessions(ctx context.Context, client string) (Sessions,
 	)
 }
 
-// Session asks for one: by the id or name of its agent, its UUID, or a unique
-// prefix of at least 8 characters. What is not one session is a *StatusError with
-// code 404 or 409.
+// Session returns one session: by the id or name of its agent, its UUID, or a
+// unique prefix of at least 8 characters. If the id does not identify one
+// session, the error is a *StatusError with code 404 or 409.
 func (c *Client) Session(ctx context.Context, id string) (Session, error) {
 	return answerOf[Session](ctx, c, "GET /sessions/"+segment(id), nil)
 }
 
-// Register makes an agent known by name.
+// Register registers an agent by name.
 func (c *Client) Register(ctx context.Context, r Registration) (Session, error) {
 	return answerOf[Session](ctx, c, "POST /sessions", r)
 }
 
-// Messages asks for the messages to one agent, or to all when id is empty.
+// Messages returns the messages of one agent, or of all if id is empty.
 func (c *Client) Messages(ctx context.Context, id string) (Messages, error) {
 	path := "/messages"
 	if id != "" {
@@ -102,17 +103,17 @@ func (c *Client) Messages(ctx context.Context, id string) (Messages, error) {
 	return answerOf[Messages](ctx, c, "GET "+path, nil)
 }
 
-// Send puts a message into an agent's queue. When it returns, the message is stored.
+// Send queues a message for an agent. When it returns, the message is stored.
 func (c *Client) Send(ctx context.Context, id string, m NewMessage) (Message, error) {
 	return answerOf[Message](ctx, c, "POST /sessions/"+segment(id)+"/messages", m)
 }
 
-// Remind gives an agent a reminder.
+// Remind adds a reminder for an agent.
 func (c *Client) Remind(ctx context.Context, id string, r NewReminder) (Reminder, error) {
 	return answerOf[Reminder](ctx, c, "POST /sessions/"+segment(id)+"/reminders", r)
 }
 
-// Reminders asks for those of one agent, or of all when id is empty.
+// Reminders returns the reminders of one agent, or of all if id is empty.
 func (c *Client) Reminders(ctx context.Context, id string) (Reminders, error) {
 	path := "/reminders"
 	if id != "" {
@@ -121,7 +122,7 @@ func (c *Client) Reminders(ctx context.Context, id string) (Reminders, error) {
 	return answerOf[Reminders](ctx, c, "GET "+path, nil)
 }
 
-// CancelReminder drops a reminder of an agent, all of them for "all".
+// CancelReminder cancels a reminder of an agent, or all of them for "all".
 func (c *Client) CancelReminder(ctx context.Context, id, reminder string) (Reminders, error) {
 	return answerOf[Reminders](
 		ctx,
@@ -131,7 +132,7 @@ func (c *Client) CancelReminder(ctx context.Context, id, reminder string) (Remin
 	)
 }
 
-// ResetReminders begins the time of an agent's periodic reminders anew.
+// ResetReminders resets the timers of an agent's periodic reminders.
 func (c *Client) ResetReminders(ctx context.Context, id string) (Reset, error) {
 	return answerOf[Reset](
 		ctx,
@@ -141,7 +142,8 @@ func (c *Client) ResetReminders(ctx context.Context, id string) (Reset, error) {
 	)
 }
 
-// segment makes one element of a path of any id; dots alone would mean another path.
+// segment escapes any id as one element of a path; dots alone would mean
+// another path.
 func segment(id string) string {
 	if strings.Trim(id, ".") == "" {
 		return strings.ReplaceAll(id, ".", "%2E")
@@ -149,7 +151,7 @@ func segment(id string) string {
 	return url.PathEscape(id)
 }
 
-// answerOf asks, and gives the answer.
+// answerOf sends a request and returns the decoded answer.
 func answerOf[T any](
 	ctx context.Context,
 	c *Client,
@@ -160,8 +162,8 @@ func answerOf[T any](
 	return answer, err
 }
 
-// ask sends a request for a route, such as "GET /sessions", with a body unless that is
-// nil. It puts the answer into a value of JSON, or as it is into a *[]byte.
+// ask sends a request for a route, such as "GET /sessions", with a body unless
+// that is nil. It decodes the answer as JSON, or copies it into a *[]byte.
 func (c *Client) ask(ctx context.Context, route string, body, answer any) error {
 	method, path, _ := strings.Cut(route, " ")
 	var content io.Reader

@@ -2,13 +2,14 @@ package api
 
 import "time"
 
-// Registration is the body of POST /sessions: an agent that is made known by name.
+// Registration is the body of POST /sessions: it registers an agent by name.
 type Registration struct {
 	ID       string `json:"id"`
 	ParentID string `json:"parent_session_id,omitempty"`
 	Name     string `json:"name,omitempty"`
 	Provider string `json:"provider,omitempty"`
-	// SessionID is the client's; the path of the transcript contains it too.
+	// SessionID is the client's id; the path of the transcript also contains
+	// it.
 	SessionID      string `json:"claude_session_id,omitempty"`
 	TranscriptPath string `json:"transcript_path,omitempty"`
 	Pane           string `json:"pane,omitempty"`
@@ -21,7 +22,7 @@ type Usage struct {
 	Status string `json:"status"`
 }
 
-// UsageSample is its answer to a report: null stays null.
+// UsageSample is the answer to a report: null stays null.
 type UsageSample struct {
 	Status         string   `json:"status"`
 	UsedPercentage *float64 `json:"used_percentage"`
@@ -29,14 +30,14 @@ type UsageSample struct {
 
 // NewMessage is the body of POST /sessions/{id}/messages.
 type NewMessage struct {
-	// ID is the sender's own: sent again under the same id, it is one message.
+	// ID is the sender's own id. Messages with the same id count as one.
 	ID   string `json:"id,omitempty"`
 	From string `json:"from,omitempty"`
 	Text string `json:"text"`
 	Mode string `json:"delivery_mode,omitempty"` // sequential, important or urgent
 }
 
-// Message is one message to an agent and what has become of it.
+// Message is one message to an agent, with its state.
 type Message struct {
 	ID  string `json:"id"`
 	Ref string `json:"ref,omitempty"` // the sender's own id
@@ -48,7 +49,8 @@ type Message struct {
 	Mode   string `json:"delivery_mode"`
 	Text   string `json:"text"`   // the first 80 characters once it has ended
 	Status string `json:"status"` // waiting, offered, confirmed, unconfirmed, expired, withdrawn, refused
-	// WaitsFor is WaitsForHooks, or "" for a message that waits for its moment only.
+	// WaitsFor is WaitsForHooks, or "" for a message that only waits for the
+	// right moment.
 	WaitsFor  string     `json:"waits_for,omitempty"`
 	Via       string     `json:"via,omitempty"`
 	Offers    int        `json:"offers"`
@@ -57,8 +59,9 @@ type Message struct {
 	EndedAt   *time.Time `json:"ended_at"`
 }
 
-// WaitsForHooks marks a message that waits until a hook of the agent's present session has
-// come: none has, and its text is not typed whole (delivery.type_texts).
+// WaitsForHooks marks a message that waits for a hook of the agent's present
+// session: none was received, and its text may not be typed
+// (delivery.type_texts).
 const WaitsForHooks = "hooks"
 
 // Messages is the answer of GET /messages and GET /sessions/{id}/messages, oldest
@@ -67,9 +70,9 @@ type Messages struct {
 	Messages []Message `json:"messages"`
 }
 
-// NewReminder is the body of POST /sessions/{id}/reminders: one at a time, In seconds
-// from now, or one that comes whenever nothing has reset it for Soft, and for Hard
-// seconds.
+// NewReminder is the body of POST /sessions/{id}/reminders: a reminder In
+// seconds from now, or a periodic one that comes when nothing has reset it for
+// Soft, and again for Hard seconds.
 type NewReminder struct {
 	Text string  `json:"text"`
 	From string  `json:"from,omitempty"`
@@ -78,30 +81,30 @@ type NewReminder struct {
 	Hard float64 `json:"hard_seconds,omitempty"`
 }
 
-// Reminder is one that an agent has.
+// Reminder is a reminder of an agent.
 type Reminder struct {
 	ID     string     `json:"id"`
 	Agent  string     `json:"session"`
 	From   string     `json:"from,omitempty"`
 	Text   string     `json:"text"`
 	MadeAt time.Time  `json:"made_at"`
-	DueAt  *time.Time `json:"due_at"` // of one at a time
-	// State is ReminderHeld, or "" for one whose time runs.
+	DueAt  *time.Time `json:"due_at"` // of a single reminder
+	// State is ReminderHeld, or "" for a reminder whose time runs.
 	State   string     `json:"state,omitempty"`
 	Soft    float64    `json:"soft_seconds,omitempty"`
 	Hard    float64    `json:"hard_seconds,omitempty"`
-	ResetAt *time.Time `json:"reset_at"` // of a periodic one
+	ResetAt *time.Time `json:"reset_at"` // of a periodic reminder
 }
 
 // ReminderHeld marks a due reminder that waits while its agent compacts.
 const ReminderHeld = "held"
 
-// Reminders is a list of them.
+// Reminders is a list of reminders.
 type Reminders struct {
 	Reminders []Reminder `json:"reminders"`
 }
 
-// Reset is how many reminders begin anew.
+// Reset is the number of reminders that were reset.
 type Reset struct {
 	Reset int `json:"reset"`
 }
@@ -109,8 +112,8 @@ type Reset struct {
 // AlertsTaken is the answer of POST /alerts/webhook.
 type AlertsTaken struct {
 	Status string `json:"status"`
-	// Alerts counts the alerts, Noticed those that gave a notice: not those of unknown
-	// agents, nor those that were given already or are over.
+	// Alerts counts the alerts, Noticed those that led to a notice: not those
+	// of unknown agents, nor those that were given already or are resolved.
 	Alerts  int `json:"alerts"`
 	Noticed int `json:"told"`
 }
