@@ -6,7 +6,7 @@ import (
 	"sm/alerts"
 )
 
-// Notification is the part of Alertmanager's webhook that counts here: see its
+// Notification is the part of Alertmanager's webhook that is used here: see its
 // documentation under webhook_config, version 4.
 type Notification struct {
 	Alerts []struct {
@@ -15,14 +15,15 @@ type Notification struct {
 	} `json:"alerts"`
 }
 
-// Alert is what alerts of the webhook and of the API have in common.
+// Alert has the common fields of alerts in the webhook and the API.
 type Alert struct {
 	Labels      map[string]string `json:"labels"`
 	StartsAt    time.Time         `json:"startsAt"`
 	Fingerprint string            `json:"fingerprint"` // of the labels
 }
 
-// Firing is an alert that asks for one of our notices, with the time since when it fires.
+// Firing is an alert that requests one of our notices. Began is when it began
+// to fire.
 type Firing struct {
 	Session     string
 	Kind        alerts.Kind
@@ -30,7 +31,7 @@ type Firing struct {
 	Fingerprint string
 }
 
-// Firings are the alerts that fire and name a session and a kind of notice.
+// Firings returns the alerts that fire and have a session and a kind of notice.
 func Firings(in *Notification, now time.Time) (list []Firing) {
 	for _, a := range in.Alerts {
 		if x, ok := a.firing(now); ok && a.Status == "firing" {
@@ -40,7 +41,7 @@ func Firings(in *Notification, now time.Time) (list []Firing) {
 	return list
 }
 
-// firing is the alert as one that fires; ok is false without a session or a kind.
+// firing converts an alert; ok is false without a session or a kind of notice.
 func (a *Alert) firing(now time.Time) (x Firing, ok bool) {
 	kind := alerts.Kind(0)
 	for kind < alerts.Kinds && kind.String() != a.Labels["kind"] {

@@ -19,21 +19,22 @@ import (
 )
 
 const (
-	// answerWithin bounds one request, answerBytes its answer: an alert takes about 1 KiB.
+	// answerWithin limits the time of one request, answerBytes the size of its
+	// answer: an alert takes about 1 KiB.
 	answerWithin = 10 * time.Second
 	answerBytes  = 16 << 20
 )
 
-// Options are the servers to ask, and for which alerts.
+// Options are the servers to poll, and the alerts to request.
 type Options struct {
-	// URLs are the addresses of the Alertmanagers of one cluster, below which
-	// /api/v2/alerts is; none for no asking.
+	// URLs are the base addresses of the Alertmanagers of one cluster, without
+	// /api/v2/alerts; empty for no polling.
 	URLs []string `yaml:"urls" is:"url"`
 	// Interval is the time between two rounds.
 	Interval time.Duration `yaml:"interval" default:"30s" bounds:"5s.."`
 	// Host is the value of the label host of this machine's alerts.
 	Host string `yaml:"host" is:"label"`
-	// HTTPConfig is a file as package httpclient takes it, "" for none.
+	// HTTPConfig is a file for package httpclient, "" for none.
 	HTTPConfig string `yaml:"http_config_file" is:"path"`
 }
 
@@ -43,7 +44,7 @@ func (o *Options) Check() error {
 	return err
 }
 
-// Failing asks each server once and returns the errors of those that give no list of alerts.
+// Failing requests alerts from each server once and returns the errors.
 func (o *Options) Failing(ctx context.Context) (failures []error) {
 	r, err := newRound(o)
 	if err != nil {
@@ -63,20 +64,21 @@ func (o *Options) Failing(ctx context.Context) (failures []error) {
 // are passed again later.
 type Take func(ctx context.Context, list []Firing) (unknown []Firing, err error)
 
-// Poller asks Alertmanagers for the alerts of this machine, again and again.
+// Poller polls Alertmanagers for the alerts of this machine.
 type Poller struct {
 	log   *slog.Logger
 	take  Take
 	count func(failed bool)
 	next  chan *round // holds the newest
-	// taken are the alerts that the engine has, by fingerprint, with the time since when
-	// they fire; unknown those of unknown agents, which the log has.
+	// taken has the alerts that the engine has received, by fingerprint, with
+	// the time when they began to fire. unknown has the alerts of unknown
+	// agents, which were logged.
 	taken   map[string]time.Time
 	unknown map[string]bool
 }
 
-// NewPoller returns a poller that polls after the first begin of Prepare. Count
-// is called for each request.
+// NewPoller returns a poller, which polls after the first begin of Prepare.
+// count is called for each request.
 func NewPoller(log *slog.Logger, take Take, count func(failed bool)) *Poller {
 	return &Poller{
 		log:   log,
@@ -87,8 +89,8 @@ func NewPoller(log *slog.Logger, take Take, count func(failed bool)) *Poller {
 	}
 }
 
-// Prepare reads what other options need. Once begin is called, the next round goes by
-// them, at once. Calls of begin follow each other.
+// Prepare reads the files of new options. begin applies them and starts the
+// next round at once. It must not be called concurrently.
 func (p *Poller) Prepare(o Options) (begin func(), err error) {
 	r, err := newRound(&o)
 	if err != nil {
@@ -103,7 +105,7 @@ func (p *Poller) Prepare(o Options) (begin func(), err error) {
 	}, nil
 }
 
-// Run asks until ctx ends.
+// Run polls until ctx ends.
 func (p *Poller) Run(ctx context.Context) {
 	r := &round{}
 	defer func() { r.close() }()
@@ -124,7 +126,7 @@ func (p *Poller) Run(ctx context.Context) {
 	}
 }
 
-// round has the servers of one configuration, which are asked together.
+// round has the servers of one configuration, which are polled together.
 type round struct {
 	Options
 	servers []*server
@@ -133,11 +135,11 @@ type round struct {
 
 // server is one Alertmanager.
 type server struct {
-	name   string // without what is secret
+	name   string // without secrets
 	query  string
-	alerts []polled // its last answer, or the error in its place
+	alerts []polled // the last answer
 	err    error
-	fails  bool // which is logged
+	fails  bool // the last logged state
 }
 
 func newRound(o *Options) (*round, error) {
@@ -150,7 +152,7 @@ func newRound(o *Options) (*round, error) {
 	}
 	for _, text := range o.URLs {
 		u, err := url.Parse(text)
-		if err != nil { // of an address that the configuration has checked
+		if err != nil { // the configuration has checked the address already
 			return nil, errors.New("alertmanager.urls: no address of an Alertmanager")
 		}
 		u = u.JoinPath("api/v2/alerts")
@@ -185,7 +187,7 @@ func (r *round) close() {
 	}
 }
 
-// polled is an alert as /api/v2/alerts has it.
+// polled is an alert in the answer of /api/v2/alerts.
 type polled struct {
 	Alert
 	Status struct {
@@ -196,22 +198,22 @@ type polled struct {
 	} `json:"status"`
 }
 
-// fires reports whether the alert is of this host and not silenced. The servers are
-// asked only for such alerts, but other implementations may ignore that.
+// fires reports whether the alert is of this host and not silenced. The request
+// selects such alerts, but other implementations may ignore that.
 func (a *polled) fires(host string) bool {
 	s := &a.Status
 	return s.State == "active" && len(s.SilencedBy)+len(s.InhibitedBy)+len(s.MutedBy) == 0 &&
 		a.Labels["host"] == host
 }
 
-// ask asks all servers at once, and passes on new alerts.
+// ask polls all servers concurrently, and passes new alerts on.
 func (p *Poller) ask(ctx context.Context, r *round) {
 	r.ask(ctx)
 	if ctx.Err() != nil {
 		return
 	}
 	now := time.Now()
-	began := map[string]time.Time{} // each alert that fires
+	began := map[string]time.Time{} // of the firing alerts, by fingerprint
 	var list []Firing
 	answered := false
 	for _, s := range r.servers {
@@ -242,7 +244,7 @@ func (p *Poller) ask(ctx context.Context, r *round) {
 		}
 	}
 	if !answered {
-		return // what fires is not known, so no alert is taken for ended
+		return // unknown alerts must not count as resolved
 	}
 	maps.DeleteFunc(p.taken, func(alert string, at time.Time) bool {
 		return !began[alert].Equal(at)
@@ -270,8 +272,7 @@ func (p *Poller) ask(ctx context.Context, r *round) {
 	}
 }
 
-// LogUnknown writes one line about alerts for sessions that do not exist, and none if
-// there are none.
+// LogUnknown logs one line about alerts for unknown sessions, if there are any.
 func LogUnknown(log *slog.Logger, list []Firing) {
 	if len(list) > 0 {
 		log.Warn(
@@ -283,7 +284,7 @@ func LogUnknown(log *slog.Logger, list []Firing) {
 	}
 }
 
-// ask asks all servers at once.
+// ask polls all servers concurrently.
 func (r *round) ask(ctx context.Context) {
 	var all sync.WaitGroup
 	for _, s := range r.servers {
@@ -292,7 +293,7 @@ func (r *round) ask(ctx context.Context) {
 	all.Wait()
 }
 
-// get asks one server.
+// get polls one server.
 func (r *round) get(ctx context.Context, query string) (list []polled, err error) {
 	ctx, cancel := context.WithTimeout(ctx, answerWithin)
 	defer cancel()

@@ -7,7 +7,8 @@ import (
 	"sm/handoff"
 )
 
-// Documents is the answer of GET /documents. Problem is about what could not be read.
+// Documents is the answer of GET /documents. Problem describes documents that
+// could not be read.
 type Documents struct {
 	Documents []handoff.Document `json:"documents"`
 	Problem   string             `json:"problem,omitempty"`
@@ -24,8 +25,8 @@ type Cleared struct {
 	Cleared int `json:"cleared"`
 }
 
-// Documents asks for the handoff documents of all channels. With an error it returns those
-// that could be read.
+// Documents returns the handoff documents of all channels. With an error it
+// returns those that could be read.
 func (c *Client) Documents(ctx context.Context) ([]handoff.Document, error) {
 	answer, err := answerOf[Documents](ctx, c, "GET /documents", nil)
 	if answer.Problem != "" {
@@ -34,7 +35,7 @@ func (c *Client) Documents(ctx context.Context) ([]handoff.Document, error) {
 	return answer.Documents, err
 }
 
-// Document asks for the current document of a channel, with its text.
+// Document returns the current document of a channel, with its text.
 func (c *Client) Document(ctx context.Context, channel string) (WholeDocument, error) {
 	return answerOf[WholeDocument](ctx, c, "GET /documents/"+segment(channel), nil)
 }

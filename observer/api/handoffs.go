@@ -5,13 +5,15 @@ import (
 	"time"
 )
 
-// NewHandoff is the body of POST /sessions/{id}/handoff. An agent asks for itself alone.
+// NewHandoff is the body of POST /sessions/{id}/handoff. An agent may only
+// request its own handoff.
 type NewHandoff struct {
 	Requester string `json:"requester_session_id"`
 	Path      string `json:"file_path"`
 }
 
-// Scheduled is its answer: the handoff begins when the agent's turn ends.
+// Scheduled is the answer to NewHandoff: the handoff begins when the agent's
+// turn ends.
 type Scheduled struct {
 	Status string `json:"status"` // scheduled
 	ID     string `json:"id"`
@@ -21,7 +23,8 @@ type Scheduled struct {
 type Handoff struct {
 	ID    string `json:"id"`
 	Agent string `json:"session"`
-	// Path is the document's; "" while one that sm makes is not written.
+	// Path is the path of the document, "" while sm has not written an
+	// automatic one.
 	Path string `json:"file_path"`
 	Auto bool   `json:"auto"`
 	// State is scheduled, reserved, clearing, cleared, resuming, confirmed, failed or
@@ -29,7 +32,8 @@ type Handoff struct {
 	State  string `json:"state"`
 	Reason string `json:"reason,omitempty"`
 	Detail string `json:"detail,omitempty"` // the reason that sm run reports
-	// Waiting is why a scheduled one does not go on, such as draft or dialog.
+	// Waiting is why a scheduled handoff does not begin, such as draft or
+	// dialog.
 	Waiting     string    `json:"waiting,omitempty"`
 	Way         string    `json:"way"` // clear, new, restart; none while unknown
 	Document    string    `json:"document_id,omitempty"`
@@ -44,17 +48,18 @@ type Handoffs struct {
 	Handoffs []Handoff `json:"handoffs"`
 }
 
-// Handoff schedules one. What the observer refuses is a *StatusError with its reason.
+// Handoff schedules a handoff. If the observer refuses it, the error is a
+// *StatusError with the reason.
 func (c *Client) Handoff(ctx context.Context, id string, h NewHandoff) (Scheduled, error) {
 	return answerOf[Scheduled](ctx, c, "POST /sessions/"+segment(id)+"/handoff", h)
 }
 
-// Handoffs asks for those that are known.
+// Handoffs returns all known handoffs.
 func (c *Client) Handoffs(ctx context.Context) (Handoffs, error) {
 	return answerOf[Handoffs](ctx, c, "GET /handoffs", nil)
 }
 
-// CancelHandoff takes one back that has not begun.
+// CancelHandoff cancels a handoff that has not begun.
 func (c *Client) CancelHandoff(ctx context.Context, id string) (Handoff, error) {
 	return answerOf[Handoff](ctx, c, "DELETE /handoffs/"+segment(id), nil)
 }

@@ -1,10 +1,10 @@
-// Package curve keeps how full an agent's context was, with its events: the points
-// and marks of the curve on the page, and the trend in sm top.
+// Package curve keeps the sizes of an agent's context, with its events: the
+// points and marks of the curve on the page, and the trend in sm top.
 //
-// A curve takes at most 8 KB. Its points and marks are in order of time; the first
-// point of a cycle and the marks of compactions are dropped last. It is not stored:
-// after a restart it begins with the end of the transcript. A Curve is not safe for
-// concurrent use.
+// A curve takes at most 8 KB. Its points and marks are in order of time; the
+// first point of a cycle and the marks of compactions are dropped last. A curve
+// is not stored: after a restart it begins with the end of the transcript. It
+// is not safe for concurrent use.
 package curve
 
 import (
@@ -17,33 +17,35 @@ import (
 )
 
 const (
-	// maxPoints and maxMarks bound what is remembered of one agent. Compactions are kept
-	// longer than notices, so that all cycles of the curve have their marks.
+	// maxPoints and maxMarks limit a curve. Compactions are kept longer than
+	// notices, so that all cycles of the curve have their marks.
 	maxPoints = 128
 	maxMarks  = 64
 )
 
-// A Curve is what the page shows of one agent's past. It is bounded: beyond maxPoints
-// the point goes that changes the curve least, so a long past keeps its shape.
+// A Curve is the history of one agent for the page. Beyond maxPoints the point
+// is dropped that changes the curve least, so a long history keeps its shape.
 type Curve struct {
 	History
-	// Began is when the present cycle began, in seconds since 1970, 0 while unknown; fresh
-	// means that it has no reading yet.
+	// Began is when the present cycle began, in seconds since 1970, 0 while
+	// unknown. fresh means that the cycle has no reading yet.
 	Began int64
 	fresh bool
-	// since is the time of the first entry that was not filled in, Depth how many bytes
-	// of the transcript's end have been looked at to fill in what was before, 0 for none.
+	// since is the time of the first entry that was not filled in. Depth is how
+	// many bytes of the transcript's end were read to fill in earlier entries,
+	// 0 for none.
 	since int64
 	Depth int64
-	// transcribed means that there is a transcript: the status line adds nothing then.
+	// transcribed means that there is a transcript, so that readings of the
+	// status line are ignored.
 	transcribed bool
-	// Version grows with each change; no curve has version 0, as an empty one. Touched is
-	// when the newest event of the agent was.
+	// Version grows with each change; 0 is an empty curve. Touched is the time
+	// of the agent's newest event.
 	Version uint32
 	Touched time.Time
 }
 
-// History is a curve as views draw it, oldest first.
+// History has the points and marks of a curve, oldest first.
 type History struct {
 	Points []Point
 	Marks  []Mark
@@ -53,7 +55,8 @@ type History struct {
 type Point struct {
 	At     int64 // seconds since 1970
 	Tokens int64
-	// First means that a cycle begins here: no line leads from the point before.
+	// First means that a cycle begins here: no line connects it to the previous
+	// point.
 	First bool
 }
 
@@ -76,7 +79,7 @@ func (m *Mark) Opens() bool {
 
 const compaction = "compaction"
 
-// Shown returns the curve for views.
+// Shown returns a copy of the history.
 func (h *Curve) Shown() *History {
 	return &History{Points: slices.Clone(h.Points), Marks: slices.Clone(h.Marks)}
 }
@@ -89,7 +92,7 @@ func (h *Curve) Read(at time.Time, tokens int64) {
 		return
 	}
 	p := Point{At: t, Tokens: tokens, First: h.fresh}
-	if n > 0 && !h.fresh && h.Points[n-1].At == t { // as the lines of one message
+	if n > 0 && !h.fresh && h.Points[n-1].At == t { // another line of the same message
 		p.First = h.Points[n-1].First
 		if h.Points[n-1] == p {
 			return
@@ -97,7 +100,7 @@ func (h *Curve) Read(at time.Time, tokens int64) {
 		h.Points[n-1] = p
 	} else {
 		if n == maxPoints {
-			h.thin() // first, so that no room for more is taken
+			h.thin() // before append, so that the slice does not grow
 		}
 		h.Points = append(h.Points, p)
 		h.fresh = false
@@ -105,8 +108,8 @@ func (h *Curve) Read(at time.Time, tokens int64) {
 	h.change(t)
 }
 
-// thin takes out the point that lies closest to the line between its neighbours. The
-// ends of cycles stay, as long as there is anything else.
+// thin removes the point that is closest to the line between its neighbours.
+// The ends of cycles are kept as long as there are other points.
 func (h *Curve) thin() {
 	least := math.Inf(1)
 	at := 0
@@ -162,7 +165,7 @@ func (h *Curve) Note(at time.Time, kind, cause string, tokens int64) {
 	h.change(m.At)
 }
 
-// dropMark takes out the oldest notice, or the oldest mark where there is none.
+// dropMark removes the oldest notice, or the oldest mark if there is no notice.
 func (h *Curve) dropMark() {
 	i := max(0, slices.IndexFunc(h.Marks, func(m Mark) bool { return !m.Opens() }))
 	h.Marks = slices.Delete(h.Marks, i, i+1)
@@ -182,15 +185,15 @@ func (h *Curve) Fill(earlier *Curve, depth int64) {
 	h.Depth = depth
 	h.transcribed = h.transcribed || len(earlier.Points) > 0
 	since := h.since
-	if since == 0 { // nothing has been seen
+	if since == 0 { // there was no event
 		since = math.MaxInt64
 		h.Began = earlier.Began
 		h.fresh = earlier.fresh
 	}
 	h.Points = joined(earlier.Points, h.Points, func(p Point) bool { return p.At < since })
 	h.Marks = joined(earlier.Marks, h.Marks, func(m Mark) bool { return m.At < since })
-	// A cycle begins at each point that comes after the mark of an opening: one part of the
-	// past has the mark, the other the point.
+	// A cycle begins at each point after the mark of an opening. The point may
+	// be observed and the mark from the transcript, or the other way round.
 	m := 0
 	for i := 1; i < len(h.Points); i++ {
 		for ; m < len(h.Marks) && h.Marks[m].At <= h.Points[i].At; m++ {
@@ -210,13 +213,14 @@ func (h *Curve) Fill(earlier *Curve, depth int64) {
 	h.Version++
 }
 
-// joined is what came before by one list, and all else by another.
+// joined returns the elements of earlier for which before is true, followed by
+// those of later for which it is false.
 func joined[T any](earlier, later []T, before func(T) bool) []T {
 	all := slices.DeleteFunc(slices.Clone(earlier), func(x T) bool { return !before(x) })
 	return append(all, slices.DeleteFunc(slices.Clone(later), before)...)
 }
 
-// MaxTrend bounds the readings of a trend.
+// MaxTrend is the maximum number of readings in a trend.
 const MaxTrend = 30
 
 // Trend returns the newest readings, at most MaxTrend, as shares of the window, to three
@@ -229,8 +233,8 @@ func (h *Curve) Trend(window int64) (shares []float64) {
 	return shares
 }
 
-// Event adds a reading of the engine. Those of the status line count only without a
-// transcript, and after a rewind.
+// Event adds a reading of the engine. Readings of the status line count only
+// without a transcript, and after a rewind.
 func (h *Curve) Event(ev *alerts.Event) {
 	if ev.Source == transcript.FromStatusline && h.transcribed && !ev.Back {
 		return
@@ -249,7 +253,7 @@ func (h *Curve) Cycle(o *alerts.Opened) {
 	}
 }
 
-// Seconds is a time in seconds since 1970, 0 for none.
+// Seconds converts a time to seconds since 1970, 0 for none.
 func Seconds(t time.Time) int64 {
 	return max(0, t.Unix())
 }

@@ -21,14 +21,14 @@ const (
 	ListDepth = 512 << 10
 	// DetailDepth is the same for the detail of one agent.
 	DetailDepth = 16 << 20
-	// chunkBytes are read at once. maxLine bounds the lines that count: those of replies
-	// and boundaries are far shorter.
+	// chunkBytes is the size of a read. maxLine is the maximum length of a line
+	// that is decoded: lines of replies and boundaries are far shorter.
 	chunkBytes = 64 << 10
 	maxLine    = 2 << 20
 )
 
-// ReadEnd makes a history of a transcript's last bytes: what was before the observer
-// began to look, or what it no longer remembers.
+// ReadEnd returns the curve of a transcript's last depth bytes, for the time
+// before the observer started, or that it no longer remembers.
 func ReadEnd(path string, format *transcript.Format, depth int64) (*Curve, error) {
 	f, size, err := Open(path)
 	if err != nil {
@@ -58,8 +58,9 @@ func Open(path string) (f *os.File, size int64, err error) {
 	return f, info.Size(), nil
 }
 
-// ofLines makes a history of lines, but for the first where that is cut. They need not
-// be in the order of time: a fork holds what it copied after what is its own.
+// ofLines returns the curve of a transcript's lines. It skips the first line if
+// that is cut. The lines need not be ordered by time: a fork has its copied
+// records after its own.
 func ofLines(
 	name string,
 	format *transcript.Format,
@@ -109,8 +110,8 @@ func ofLines(
 	return h, nil
 }
 
-// eachLine calls do for each whole line, without its newline, in memory that is used
-// again. Of one longer than maxLine it gets nothing.
+// eachLine calls do for each complete line, without its newline, and reuses the
+// memory of the line. A line longer than maxLine is passed as empty.
 func eachLine(text io.Reader, do func(line []byte)) error {
 	r := bufio.NewReaderSize(text, chunkBytes)
 	long := []byte(nil)

@@ -22,10 +22,10 @@ import (
 	"sm/transcript/claude/hook"
 )
 
-// An Observer is what the player needs of one: what agents and their clients call, and when
-// it can take that.
+// An Observer has the methods of an observer that agents and their clients
+// call.
 type Observer interface {
-	// Ready is closed once hooks are taken.
+	// Ready returns a channel that is closed once hooks are accepted.
 	Ready() <-chan struct{}
 	Hook(ctx context.Context, p *hook.Payload) (hook.Answer, error)
 	Status(ctx context.Context, s *hook.Status) error
@@ -38,24 +38,26 @@ type Observer interface {
 	) (api.Instruction, error)
 }
 
-// A Player acts a script out: it writes the transcripts and calls the hooks.
+// A Player plays a script: it writes the transcripts and calls the hooks.
 type Player struct {
 	observer Observer
 	script   script
 	prices   transcript.Prices
 	dir      string
 	records  *template.Template
-	// past has the transcripts of what happened before now; nil from then on.
+	// past has the transcripts of the events before now; nil once they are
+	// written.
 	past map[string]*past
 	log  *slog.Logger
-	// parents is when agents begin to name their parent, which gets no notices
-	// of earlier events.
+	// parents is when agents begin to report their parent, which gets no
+	// notices of earlier events.
 	parents time.Time
-	// orders are the instructions for the sm run of an agent that hands over.
+	// orders has the instructions for the sm run of an agent that hands over.
 	orders chan api.Instruction
 }
 
-// past is a transcript before the demo, with the time of its newest record.
+// past is a transcript from before the demo, with the time of its newest
+// record.
 type past struct {
 	text []byte
 	at   time.Time
@@ -67,8 +69,8 @@ var records string
 //go:embed handoff.md
 var document []byte
 
-// New returns a player of a demo that is watched from the time seen on. The folder dir has
-// the projects of the agents, and the transcripts: see [Dirs].
+// New returns a player of a demo that begins at the time seen. dir is the
+// folder for the agents' projects and the transcripts: see [Dirs].
 func New(seen time.Time, dir string, log *slog.Logger) *Player {
 	p := &Player{
 		script: newScript(seen),
@@ -90,13 +92,14 @@ func New(seen time.Time, dir string, log *slog.Logger) *Player {
 	return p
 }
 
-// Dirs are the folders of the transcripts of Claude Code and of Codex in that of a demo.
+// Dirs returns the folders of the transcripts of Claude Code and of Codex in a
+// demo's folder.
 func Dirs(dir string) (claude, codex string) {
 	return filepath.Join(dir, "projects"), filepath.Join(dir, "codex", "sessions")
 }
 
-// Play runs until ctx ends: past events at once, later ones in their time. The error means
-// that a transcript could not be written.
+// Play plays the script until ctx ends: past events at once, later ones at
+// their time. The error means that a transcript could not be written.
 func (p *Player) Play(ctx context.Context, a Observer) error {
 	p.observer = a
 	select {
@@ -125,10 +128,11 @@ func (p *Player) Play(ctx context.Context, a Observer) error {
 	return fmt.Errorf("write the demo's transcripts: %w; make room, or set TMPDIR", err)
 }
 
-// settleTime is how long the observer may take to read what happened before the demo.
+// settleTime is how long the observer may take to read the events before the
+// demo.
 const settleTime = 2 * time.Second
 
-// supervise is the sm run of an agent.
+// supervise acts as the sm run of an agent.
 func (p *Player) supervise(ctx context.Context, agent string) {
 	run := api.Run{RestartsLeft: 10, CanRestart: true}
 	for ctx.Err() == nil {
@@ -148,9 +152,10 @@ func (p *Player) supervise(ctx context.Context, agent string) {
 	}
 }
 
-// writeHistory writes what happened before now, each transcript as a whole: an observer that
-// saw it grow would take agents that rest for ones at work. Sessions begin by hooks, or their
-// agents would be called by them; all other hooks would be about the past.
+// writeHistory writes the events before now, each transcript as a whole: if the
+// observer saw a transcript grow, it would count an idle agent as active. It
+// calls the hooks at the beginning of sessions, which identify their agents,
+// and omits all other hooks of the past.
 func (p *Player) writeHistory(ctx context.Context, now time.Time) error {
 	for _, s := range p.script {
 		if err := os.MkdirAll(p.folder(s), 0o700); err != nil {
@@ -202,8 +207,8 @@ func (p *Player) writeHistory(ctx context.Context, now time.Time) error {
 	return nil
 }
 
-// act carries out one event. An agent writes the answer to its hook into its
-// transcript, as the client does. In the past only sessions begin by hooks.
+// act plays one event. The answer to a hook is written to the transcript, as a
+// client does. Past events call no hooks.
 func (p *Player) act(ctx context.Context, e event) error {
 	s := p.script[e.Agent]
 	now := p.past == nil
@@ -233,7 +238,7 @@ func (p *Player) act(ctx context.Context, e event) error {
 	return p.write(e)
 }
 
-// handOff writes an agent's document and asks for the handoff, as sm handoff does.
+// handOff writes an agent's document and requests the handoff, like sm handoff.
 func (p *Player) handOff(ctx context.Context, s *agent) error {
 	path := filepath.Join(p.folder(s), "handoff.md")
 	err := os.WriteFile(path, document, 0o600)
@@ -249,8 +254,8 @@ func (p *Player) handOff(ctx context.Context, s *agent) error {
 	return err
 }
 
-// leave ends a session and begins the next one: after a handoff once the observer asks for
-// that.
+// leave ends a session and begins the next one, after a handoff once the
+// observer orders the restart.
 func (p *Player) leave(ctx context.Context, s *agent, e event) {
 	s.Bill = 0
 	if p.past == nil {
@@ -270,7 +275,8 @@ func (p *Player) leave(ctx context.Context, s *agent, e event) {
 	p.call(ctx, e)
 }
 
-// call calls the hook of an event, if it has one, and returns the answer, which may be empty.
+// call calls the hook of an event, if it has one, and returns the answer, which
+// may be empty.
 func (p *Player) call(ctx context.Context, e event) (text string) {
 	payload, _ := hook.Decode(p.render(e, ".hook"))
 	if payload.Event == "" {
@@ -281,24 +287,24 @@ func (p *Player) call(ctx context.Context, e event) (text string) {
 	return answer.Context
 }
 
-// report is the status line after an event, if the client shows one then.
+// report sends the status line after an event, if the client shows one then.
 func (p *Player) report(ctx context.Context, e event) {
 	if status, err := hook.DecodeStatus(p.render(e, ".status")); err == nil {
 		p.debug(p.script[e.Agent], p.observer.Status(ctx, &status))
 	}
 }
 
-// debug logs what the observer did not take.
+// debug logs an error of the observer.
 func (p *Player) debug(s *agent, err error) {
 	if err != nil {
 		p.log.Debug("a call of the demo", "agent", s.ID, "err", err)
 	}
 }
 
-// folder is that of an agent's project.
+// folder returns the folder of an agent's project.
 func (p *Player) folder(s *agent) string { return filepath.Join(p.dir, s.Project) }
 
-// path is that of the transcript to which an event belongs.
+// path returns the path of an event's transcript.
 func (p *Player) path(e event) string {
 	s := p.script[e.Agent]
 	claude, codex := Dirs(p.dir)
@@ -313,7 +319,7 @@ func (p *Player) path(e event) string {
 	return filepath.Join(dir, e.Session+".jsonl")
 }
 
-// render returns what the client of an agent makes of an event, nil for nothing: records, or
+// render returns the client's output for an event, nil for none: records, or
 // with what ".hook" or ".status".
 func (p *Player) render(e event, what string) []byte {
 	s := p.script[e.Agent]
@@ -339,7 +345,7 @@ func (p *Player) render(e event, what string) []byte {
 	return b.Bytes()
 }
 
-// write adds the records of an event to its transcript.
+// write appends the records of an event to its transcript.
 func (p *Player) write(e event) error {
 	text := p.render(e, "")
 	if text == nil {

@@ -1,6 +1,6 @@
-// Package demo makes up agents for sm observe --demo: their transcripts, hooks and
-// status lines. What they do is a script that is the same each time, acted out from
-// long before the start, so that there is something to see at once.
+// Package demo simulates agents for sm observe --demo: their transcripts, hooks
+// and status lines. Their script is the same each time and begins long before
+// the start, so that the page has a history at once.
 package demo
 
 import (
@@ -14,11 +14,11 @@ import (
 	"sm/transcript"
 )
 
-// seed decides what happens: the same each time. With this one an agent compacts soon after
-// the demo begins, and another hands over.
+// seed makes the script the same each time. With this seed an agent compacts
+// soon after the demo begins, and another hands over.
 const seed = 9
 
-// What happens in a demo.
+// The kinds of events in a demo.
 type kind string
 
 const (
@@ -28,24 +28,25 @@ const (
 	kindEnd        kind = "end"    // of a turn
 	kindCompacting kind = "compacting"
 	kindCompacted  kind = "compacted"
-	kindClear      kind = "clear"    // the agent goes on in another session
+	kindClear      kind = "clear"    // the agent continues in another session
 	kindSubagent   kind = "subagent" // a reply of a subagent
 	kindAsk        kind = "ask"      // the client asks a person whether it may use the tool
-	kindHandoff    kind = "handoff"  // the agent asks for a handoff
-	kindRestart    kind = "restart"  // its client begins another session for that
+	kindHandoff    kind = "handoff"  // the agent requests a handoff
+	kindRestart    kind = "restart"  // its client begins another session for the handoff
 	kindAnswer     kind = "answer"   // the answer to a hook
 )
 
-// event is one thing that one made-up agent does.
+// event is one event of a simulated agent.
 type event struct {
 	At    time.Time
 	Kind  kind
 	Agent int
-	// Session is the client's id of the session, Before the id of the session
-	// that a clear or a restart leaves.
+	// Session is the client's id of the session. Before is the id of the
+	// session that a clear or a restart leaves.
 	Session, Before string
-	// Context is the size of the context in tokens: of a reply with it, of a
-	// compaction before it. Fresh tokens of it are not in the cache yet.
+	// Context is the size of the context in tokens: of a reply including the
+	// reply, of a compaction before it. Fresh is the part of it that is not in
+	// the cache yet.
 	Context, Fresh, Output int64
 	Text                   string        // of a prompt, or the answer to a hook
 	Trigger                string        // of a compaction: auto, manual; else why a session is left
@@ -55,7 +56,7 @@ type event struct {
 	Took                   time.Duration // of a compaction or a turn
 }
 
-// Usage is what a reply used.
+// Usage returns the usage of a reply.
 func (e event) Usage() transcript.Usage {
 	return transcript.Usage{
 		Input:         8,
@@ -65,7 +66,8 @@ func (e event) Usage() transcript.Usage {
 	}
 }
 
-// Resets is when a rate limit of so many hours ends, in seconds since 1970.
+// Resets returns when a rate limit of that many hours ends, in seconds since
+// 1970.
 func (e event) Resets(hours int64) int64 {
 	return (e.At.Unix()/3600/hours + 1) * hours * 3600
 }
@@ -75,7 +77,8 @@ var demoJSON []byte
 
 // Cast are the agents of a demo. The first is the parent of all others.
 type Cast struct {
-	// Prices are the public prices of their models, Projects what they work on.
+	// Prices are the public prices of the models, Projects the names of the
+	// projects.
 	Prices   transcript.Prices
 	Projects []string
 	Agents   []temper
@@ -83,7 +86,7 @@ type Cast struct {
 
 // Load returns the cast.
 func Load() (c Cast) {
-	_ = json.Unmarshal(demoJSON, &c) // which is a part of this program
+	_ = json.Unmarshal(demoJSON, &c) // demoJSON is valid
 	return c
 }
 
@@ -92,19 +95,21 @@ type temper struct {
 	ID, Project, Client, Model, Task string
 	// Begins is how many seconds before the demo it began.
 	Begins int
-	// After is the context that a compaction or a clear leaves, Grow what a reply adds.
+	// After is the context after a compaction or a clear, Grow the growth with
+	// a reply.
 	After, Grow [2]int64
 	Replies     [2]int64 // of a turn
 	Rest        int      // in seconds
-	// Manual is the context at which the agent compacts by itself, Hands that at which it
-	// hands over, 0 for never.
+	// Manual is the context at which the agent itself compacts, Hands that at
+	// which it hands over, 0 for never.
 	Manual, Hands int64
 	Clears        int  // after how many turns the agent clears, 0 for never
-	Subagents     bool // every other tool is one
+	Subagents     bool // every other tool call starts one
 	Asks          int  // how many seconds the dialog before each tool waits for a person, 0 for no dialogs
 }
 
-// sizes are the size of a model's context window, and that at which its client compacts.
+// sizes returns the size of a model's context window, and the size at which its
+// client compacts.
 func sizes(model string) (window, compacts int64) {
 	switch {
 	case strings.HasPrefix(model, "gpt"):
@@ -115,13 +120,14 @@ func sizes(model string) (window, compacts int64) {
 	return 200_000, 167_000
 }
 
-// pace is about how long a reply takes, or a tool.
+// pace is the average time of a reply or a tool call.
 const pace = 8 * time.Second
 
-// script is all that happens in a demo, in order, and the same for the same seed and start.
+// script has the agents of a demo, which create its events in order. They are
+// the same for the same seed and start.
 type script []*agent
 
-// newScript makes the script of a demo that is seen from a time on.
+// newScript returns the script of a demo that begins at the time seen.
 func newScript(seen time.Time) (f script) {
 	for i, temper := range Load().Agents {
 		s := &agent{temper: temper, index: i, rng: rand.New(rand.NewPCG(seed, uint64(i)))}
@@ -134,7 +140,7 @@ func newScript(seen time.Time) (f script) {
 	return f
 }
 
-// next is what happens next.
+// next removes and returns the next event.
 func (f script) next() event {
 	s := f.soonest()
 	e := s.pending[0]
@@ -142,7 +148,7 @@ func (f script) next() event {
 	return e
 }
 
-// peek is when that is.
+// peek returns the time of the next event.
 func (f script) peek() time.Time { return f.soonest().pending[0].At }
 
 func (f script) soonest() (first *agent) {
@@ -157,7 +163,7 @@ func (f script) soonest() (first *agent) {
 	return first
 }
 
-// agent is one agent at work: what it will do until the end of its turn is pending.
+// agent is a simulated agent. pending has its events until the end of its turn.
 type agent struct {
 	temper
 	index   int
@@ -170,15 +176,15 @@ type agent struct {
 	now     time.Time
 	pending []event
 
-	// Bill is what its client has spent in this session, in US dollars; resume is the
-	// prompt with which a handoff goes on.
+	// Bill is the cost of this session, in US dollars; resume is the prompt
+	// after a handoff.
 	Bill   float64
 	resume string
 }
 
 func (s *agent) between(r [2]int64) int64 { return r[0] + s.rng.Int64N(r[1]-r[0]+1) }
 
-// pass lets about so much time go by.
+// pass advances the agent's time by about d.
 func (s *agent) pass(d time.Duration) {
 	s.now = s.now.Add(d/2 + time.Duration(s.rng.Int64N(int64(d))))
 }
@@ -192,7 +198,7 @@ func (s *agent) add(e event) {
 
 func seconds(n int) time.Duration { return time.Duration(n) * time.Second }
 
-// turn adds a turn, and what comes between it and the next one.
+// turn adds the events of a turn and of the pause after it.
 func (s *agent) turn() {
 	began := s.now
 	_, compacts := sizes(s.Model)
@@ -256,11 +262,11 @@ func (s *agent) turn() {
 	s.pass(seconds(s.Rest) / 2)
 }
 
-// handsWithin is the time that the observer has to begin a handoff: it waits until an agent
-// is idle.
+// handsWithin is the time that the observer has to begin a handoff: it waits
+// until an agent is idle.
 const handsWithin = 12 * time.Second
 
-// leave goes on in another session.
+// leave begins another session.
 func (s *agent) leave(how kind) {
 	before := s.session
 	s.session = newUUID(s.rng)
@@ -283,7 +289,7 @@ func (s *agent) compact(trigger string) {
 	s.pass(pace)
 }
 
-// newUUID is a random UUID.
+// newUUID returns a random UUID.
 func newUUID(rng *rand.Rand) string {
 	a := rng.Uint64()
 	b := rng.Uint64()

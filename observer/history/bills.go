@@ -7,15 +7,16 @@ import (
 	"sm/transcript/bills"
 )
 
-// Bill is that of one boundary, with the session in which it happened first, and its model.
+// Bill is the bill of one boundary, with the session in which it happened
+// first, and its model.
 type Bill struct {
 	transcript.Bill
 	Agent, Model string
 }
 
-// Bills returns the bill of each boundary once, however many transcripts share it:
-// from the transcript that continues longest after it, and of those the first. The
-// history must be settled, and Each not called yet.
+// Bills returns the bill of each boundary once, also if several transcripts
+// share it: from the transcript that continues longest after it, the first of
+// equals. The history must be settled, and Each not called yet.
 func (h *History) Bills() (list []*Bill) {
 	own := h.ownNames()
 	known := map[transcript.Key]*Bill{}
@@ -25,7 +26,7 @@ func (h *History) Bills() (list []*Bill) {
 			agent := p.agent
 			if b.Kind == transcript.BilledCompaction {
 				if key = own[b.Key]; key == 0 {
-					continue // of a copy that the fleet does not report
+					continue // a copy that the fleet does not report
 				}
 				agent = h.own[key].log.agent
 				b.Before = cmp.Or(b.Before, h.own[key].size)
@@ -50,8 +51,8 @@ func (h *History) Bills() (list []*Bill) {
 	return list
 }
 
-// ownNames leads from all keys of a compaction, and of its copies, to that by
-// which it is known where it happened first.
+// ownNames maps all keys of each compaction, and of its copies, to the key of
+// the original.
 func (h *History) ownNames() map[transcript.Key]transcript.Key {
 	names := map[transcript.Key]transcript.Key{}
 	note := func(c *transcript.Compaction, name transcript.Key) {
@@ -72,7 +73,7 @@ func (h *History) ownNames() map[transcript.Key]transcript.Key {
 	return names
 }
 
-// compactions passes all compactions on with their transcripts.
+// compactions yields all compactions with their transcripts.
 func (h *History) compactions(yield func(*log, *transcript.Compaction) bool) {
 	for _, p := range h.logs {
 		for i := range p.change.Compactions {

@@ -7,11 +7,11 @@ import (
 	"time"
 )
 
-// InOrder calls each for the events of all sessions by time, as an observer would
-// receive them live: what it learns in one session applies to the others from then
-// on. An event without a time follows the one before it in its transcript. each
-// gets a session and the index of an event; only overlapping sessions are unpacked
-// at a time.
+// InOrder calls each for the events of all sessions by time, as an observer
+// would receive them live, so that what an observer learns in one session
+// applies to the others from then on. An event without a time follows the
+// previous one in its transcript. each gets a session and the index of an
+// event. Only overlapping sessions are unpacked at the same time.
 func (h *History) InOrder(ctx context.Context, each func(t *Timeline, i int)) error {
 	var open []*openLog
 	for i, p := range h.logs {
@@ -45,7 +45,7 @@ func (h *History) InOrder(ctx context.Context, each func(t *Timeline, i int)) er
 	return nil
 }
 
-// openLog is a session with the event that comes next.
+// openLog is a session with its next event.
 type openLog struct {
 	log      *log
 	number   int

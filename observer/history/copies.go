@@ -8,30 +8,30 @@ import (
 	"sm/transcript"
 )
 
-// common is a record that is in several transcripts: the original and its copies.
+// common is a record that is in several transcripts, as original or copy.
 type common struct {
-	at     transcript.Instant // the oldest of its times: a resume may have written it anew
-	owner  *log               // in which it happened first
-	copied bool               // its owner names another record as its origin
-	logs   int                // how many have it
-	last   *log               // the last of those that was counted
-	ends   int                // of how many it is the newest reading
-	ender  *log               // the first of those
+	at     transcript.Instant // the oldest of its times, as a resume may write it again with a new one
+	owner  *log               // the transcript in which it happened first
+	copied bool               // in the owner it refers to another original
+	logs   int                // number of transcripts that have it
+	last   *log               // the last transcript that was counted
+	ends   int                // number of transcripts of which it is the newest reading
+	ender  *log               // the first of these transcripts
 }
 
-// bearsKey reports whether copies of a record have its key. Copies of compactions
-// are recognized in other ways.
+// bearsKey reports whether copies of a record have the same key. Copies of
+// compactions are recognized by the fleet.
 func (r *record) bearsKey() bool {
 	return r.key != 0 &&
 		(r.kind == transcript.KindReading || r.kind == transcript.KindTurnStart ||
 			r.kind == transcript.KindTurnEnd)
 }
 
-// trace finds the first origins of prompts that were copied from copies: each
-// names only the one before. Two transcripts can name different origins for the
-// same record. Then the smaller key counts, so that the order in which the
-// files were read decides nothing. A record that names itself has no other
-// origin.
+// trace finds the first originals of prompts that were copied from copies,
+// which only refer to the previous one. If two transcripts have different
+// originals for the same record, the smaller key counts, so that the order of
+// reading has no influence. A record that refers to itself has no other
+// original.
 func (h *History) trace() {
 	origin := map[transcript.Key]transcript.Key{}
 	for _, p := range h.logs {
@@ -46,7 +46,7 @@ func (h *History) trace() {
 			r.kind != transcript.KindTurnStart && r.kind != transcript.KindTurnEnd {
 			continue
 		}
-		for range 64 { // a circle has no end
+		for range 64 { // bounded, as references may form a circle
 			before, ok := origin[r.key]
 			if !ok {
 				break
@@ -97,7 +97,8 @@ func (h *History) share() {
 	}
 }
 
-// common returns a record that is in several transcripts, nil for others.
+// common returns the shared state of a record in several transcripts, nil for
+// others.
 func (h *History) common(r *record) *common {
 	if !r.bearsKey() {
 		return nil
@@ -105,10 +106,10 @@ func (h *History) common(r *record) *common {
 	return h.shared[r.key]
 }
 
-// restoreOrder gives copied records their original times, and sorts the records of
-// a fork that has written its new ones before the copies. Other disorder within a
-// transcript is kept. Copies are adjacent: a single record may have the key of
-// another by chance.
+// restoreOrder gives copied records their original times, and sorts the records
+// of a fork that has written its new ones before the copies. Any other order is
+// kept. Copies are adjacent: a single record may have the key of another by
+// chance.
 func (h *History) restoreOrder(p *log) {
 	timed := true
 	late := false
@@ -141,10 +142,10 @@ func (h *History) restoreOrder(p *log) {
 	}
 }
 
-// earlier puts origins before copies and the older before the younger; those
-// without any time come last. Of two that begin alike, as snapshots and resumes
-// of one session do, the one comes first that was the first to have something
-// of its own, or never had.
+// earlier orders logs: originals before copies, then by their beginning, those
+// without any time last. Of two that begin alike, as snapshots and resumes of
+// one session do, the one comes first whose first own record is earlier, or
+// that has none.
 func (p *log) earlier(q *log) int {
 	a := &p.change
 	b := &q.change
@@ -157,9 +158,9 @@ func (p *log) earlier(q *log) int {
 		strings.Compare(a.Name, b.Name), strings.Compare(a.Cursor.Path, b.Cursor.Path))
 }
 
-// owners finds the transcript in which each shared record happened first: never one
-// that names its origin while that is there as well. And it finds the transcripts
-// that end with a reading after which another one goes on.
+// owners finds the transcript in which each shared record happened first, which
+// is not a marked copy if there is an unmarked record. It also finds the
+// transcripts that end with a reading after which another transcript continues.
 func (h *History) owners() {
 	for _, p := range h.logs {
 		for i := range p.records {

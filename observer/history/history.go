@@ -1,13 +1,14 @@
 // Package history reads many past transcripts and returns each session as a timeline
 // of events.
 //
-// A fork or a resume copies records into another transcript. Read keeps a few bytes
-// of each record, Settle finds the transcript that had a record first, and Each then
-// returns the sessions, origins before copies. An event in several timelines is
-// marked as original in exactly one. The order of reading has no influence.
+// A fork or a resume copies records into another transcript. Read keeps a few
+// bytes of each record, Settle finds the transcript in which a record first
+// happened, and Each then returns the sessions, originals before copies. An
+// event in several timelines is marked as original in exactly one. The order of
+// reading has no influence.
 //
-// Packages report and tune compute the totals. This package keeps no state between
-// calls and needs no observer.
+// Packages report and tune compute the totals. This package has no state
+// between calls and does not need an observer.
 package history
 
 import (
@@ -23,18 +24,19 @@ import (
 )
 
 // History has the events of many sessions, in 24 bytes per record, a tenth of a
-// transcript.Entry: all records are needed to decide which transcript was copied.
+// transcript.Entry: all records are needed to decide which transcript was
+// copied.
 type History struct {
-	logs    []*log // once settled, origins before their copies
+	logs    []*log // once settled, originals before their copies
 	clients clients.Table
 	rules   []transcript.WindowRule
-	Strange int    // files without a single record: no transcripts
-	Noticed bool   // any agent had a notice of its context
-	Client  string // of a part, see Clients
+	Strange int    // files without a single record, which are not transcripts
+	Noticed bool   // an agent had a notice about its context
+	Client  string // set for a part, see Clients
 	shared  map[transcript.Key]*common
 	own     map[transcript.Key]ownCompaction
-	reading sync.Map           // the logs of files that workers read, by path
-	lately  transcript.Instant // sessions with a newer record may go on
+	reading sync.Map           // the logs of files being read, by path
+	lately  transcript.Instant // sessions with a newer record may continue
 }
 
 // log is one session's transcript.
@@ -42,49 +44,49 @@ type log struct {
 	change  transcript.Change // without entries and messages
 	records []record
 	rewinds []rewind
-	copied  bool // some record names another one that it was copied from
-	// follows means that the session continues another: it begins with a
+	copied  bool // a record refers to its original
+	// follows means that the session continues another one: it begins with a
 	// summary, a /clear or a handoff.
 	follows bool
-	begun   bool                              // a prompt or a reading has been seen
-	noticed bool                              // the agent had a notice of its context
+	begun   bool                              // there was a prompt or a reading
+	noticed bool                              // the agent had a notice about its context
 	models  []string                          // "" is the first
-	origin  map[transcript.Key]transcript.Key // of the prompts that name one, by their own names
+	origin  map[transcript.Key]transcript.Key // origins of prompts, by the prompts' keys
 
-	before *log               // the session that it goes on from, nil if it is unknown
+	before *log               // the session that it continues, nil if unknown
 	agent  string             // "" for a session that is skipped
-	alone  transcript.Instant // its first record that is in no other transcript, 0 for none
+	alone  transcript.Instant // time of its first record without a copy, 0 for none
 	last   transcript.Key     // its newest reading
-	passed bool               // the session's last cycle goes on elsewhere, or was ended by other means than a compaction
+	passed bool               // the last cycle continues elsewhere, or did not end with a compaction
 }
 
-// record is a transcript.Entry without what reports do not look at.
+// record has the parts of a transcript.Entry that reports need.
 type record struct {
 	at     transcript.Instant
-	key    transcript.Key // by which copies are known; for compactions that of the record itself
+	key    transcript.Key // the same for copies; for compactions the key of the record itself
 	tokens uint32
 	model  uint16
 	kind   transcript.Kind
-	copied bool // it names the record that it was copied from
+	copied bool // it refers to its original
 }
 
-// rewind is where a conversation went back to: the record of kind KindRewind
-// whose key is its place in the list, counted from 1, has the size from which
-// it goes on. What came after left, and until until, is no longer part of
-// it.
+// rewind is the range that a rewind has removed from a conversation: the
+// records after left, up to and including until. Its record of kind KindRewind
+// has the number of the rewind, counted from 1, as its key, and the size of the
+// context after the rewind.
 type rewind struct {
 	left, until transcript.Instant
-	prompt      transcript.Key // by which copies of the prompt that shows it are known, 0 for none
+	prompt      transcript.Key // key of the prompt that shows it, 0 for none
 }
 
-// begin makes room for a file's records.
+// begin returns the function that keeps the records of a file.
 func (h *History) begin(path string) func(*transcript.Entry) {
 	p := &log{models: []string{""}, origin: map[transcript.Key]transcript.Key{}}
 	h.reading.Store(path, p)
 	return p.note
 }
 
-// add takes what is known of a file once it has been read.
+// add adds a file once it has been read.
 func (h *History) add(c transcript.Change) {
 	read, ok := h.reading.LoadAndDelete(c.Cursor.Path)
 	subagents := c.Parent != "" || strings.HasPrefix(c.Name, "agent-")
@@ -96,8 +98,8 @@ func (h *History) add(c transcript.Change) {
 		h.Strange++
 		return
 	}
-	p.records = slices.Clone(p.records) // without room for more
-	c.Whole = false                     // emit it record by record, as if it had been followed
+	p.records = slices.Clone(p.records) // with the exact capacity
+	c.Whole = false                     // emit events record by record, as if the file had been followed
 	p.change = c
 	h.Noticed = h.Noticed || p.noticed
 	h.logs = append(h.logs, p)
@@ -125,7 +127,7 @@ func (p *log) note(e *transcript.Entry) {
 	}
 }
 
-// Clients returns the parts of the clients, nil if there is only one client.
+// Clients returns one part for each client, nil if there is only one client.
 func (h *History) Clients() (parts []*History) {
 	for _, c := range slices.Backward(h.clients) { // the usual one first
 		part := &History{clients: h.clients, Client: c.Client, Noticed: h.Noticed}
@@ -151,13 +153,13 @@ func (p *log) record(e *transcript.Entry) (r record, ok bool) {
 	}
 	switch e.Kind {
 	case transcript.KindReading:
-		// A resume may write its copies under other uuids and times, and a
-		// gateway name all messages alike.
+		// A resume may write its copies with other uuids and times, and a
+		// gateway may give all messages the same name.
 		if name := cmp.Or(e.Message, e.Origin, e.UUID); name != 0 {
 			r.key = transcript.Join(name, transcript.Key(e.Context))
 		}
 		i := slices.IndexFunc(p.models, func(m string) bool { return m == string(e.Model) })
-		if i < 0 && len(p.models) < maxModels { // else the rest has no names
+		if i < 0 && len(p.models) < maxModels { // further models are ignored
 			i = len(p.models)
 			p.models = append(p.models, string(e.Model))
 		}
@@ -174,12 +176,12 @@ func (p *log) record(e *transcript.Entry) (r record, ok bool) {
 	}
 	if r.copied {
 		p.copied = true
-		if e.Kind != transcript.KindReading { // those have the names of their messages
+		if e.Kind != transcript.KindReading { // readings are identified by their messages
 			p.origin[e.UUID] = e.Origin
 		}
 	}
 	return r, true
 }
 
-// maxModels is how many models of a transcript have their names.
+// maxModels is how many models are distinguished in a transcript.
 const maxModels = 1000

@@ -15,27 +15,27 @@ import (
 	"sm/transcript/follow"
 )
 
-// Options are the log and the statistics of reading.
+// Options are the options of reading.
 type Options struct {
 	Logger  *slog.Logger // of files that cannot be read; nil discards
 	Clients clients.Table
-	Stats   *follow.Stats // is kept up to date while transcripts are read, may be nil
+	Stats   *follow.Stats // updated while transcripts are read, may be nil
 	// Since and Workers are those of follow.Options.
 	Since   time.Time
 	Workers int
 }
 
-// Read reads all transcripts in paths once. Transcripts of subagents are left
-// out. The error may be one with which the rest is read: see Fatal.
+// Read reads all transcripts in paths once, without those of subagents. It also
+// returns a History if the error is not Fatal.
 func Read(ctx context.Context, o Options, paths []string) (*History, error) {
 	h := &History{clients: o.Clients}
 	err := o.read(ctx, paths, follow.Options{Records: h.begin, Bills: true}, h.add)
 	return h, err
 }
 
-// Transcripts reads all transcripts in paths once and gives what each adds up
-// to, without its records, in any order. The error may be one with which the
-// rest is read: see Fatal.
+// Transcripts reads all transcripts in paths once and calls take with the
+// totals of each, without its records, in any order. If the error is not Fatal,
+// the rest was read.
 func Transcripts(
 	ctx context.Context,
 	o Options,
@@ -45,9 +45,9 @@ func Transcripts(
 	return o.read(ctx, paths, follow.Options{}, take)
 }
 
-// Records reads the transcripts with all their records, and puts origins before
-// their copies and the older before the younger. The error may be one with
-// which the rest is read: see Fatal.
+// Records reads the transcripts with all their records, and sorts originals
+// before copies and older ones before newer ones. If the error is not Fatal,
+// the rest was read.
 func Records(ctx context.Context, o Options, paths []string) (all []transcript.Change, err error) {
 	err = o.read(ctx, paths, follow.Options{Entries: true}, func(c transcript.Change) {
 		c.Messages = nil
@@ -56,7 +56,7 @@ func Records(ctx context.Context, o Options, paths []string) (all []transcript.C
 	logOf := func(c transcript.Change) *log {
 		return &log{
 			change: c,
-			// Some record names another that it was copied from.
+			// A record refers to its original.
 			copied: slices.ContainsFunc(
 				c.Compactions,
 				func(e transcript.Compaction) bool { return e.Copied },
@@ -72,7 +72,7 @@ func Records(ctx context.Context, o Options, paths []string) (all []transcript.C
 	return all, err
 }
 
-// read reads all transcripts in paths once and passes each to take, from one
+// read reads all transcripts in paths once and calls take with each, from one
 // goroutine, in any order. what selects the records.
 func (o Options) read(
 	ctx context.Context,
@@ -84,8 +84,8 @@ func (o Options) read(
 	what.Stats = o.Stats
 	what.Since = o.Since
 	what.Workers = o.Workers
-	// A folder may hold the formats of all clients, a file has the format that its beginning
-	// shows.
+	// A folder may have transcripts of all clients. The format of a file is
+	// determined by its beginning.
 	var roots []follow.Root
 	for _, path := range paths {
 		formats := o.Clients.Formats()
@@ -109,7 +109,8 @@ func (o Options) read(
 	return <-read
 }
 
-// Head is the beginning of a file; nil if it cannot be read; reading it reports the error.
+// Head returns the beginning of a file, nil if it cannot be read: that error is
+// reported when the file is read.
 func Head(path string) []byte {
 	f, err := os.Open(path)
 	if err != nil {
@@ -121,8 +122,8 @@ func Head(path string) []byte {
 	return b[:n]
 }
 
-// Fatal reports whether an error of reading leaves nothing to go on with. That
-// some files could not be read does not.
+// Fatal reports whether an error of reading leaves nothing to continue with. An
+// error about unreadable files does not.
 func Fatal(err error) bool {
 	_, ok := errors.AsType[*follow.UnreadError](err)
 	return err != nil && !ok

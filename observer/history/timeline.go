@@ -15,7 +15,7 @@ import (
 	"sm/transcript/clients"
 )
 
-// ownCompaction is a compaction in the transcript in which it happened.
+// ownCompaction is the transcript in which a compaction happened.
 type ownCompaction struct {
 	log  *log
 	size int64 // of the context; 0 if unknown
@@ -26,19 +26,24 @@ type ownCompaction struct {
 type Timeline struct {
 	Change *transcript.Change
 	Events []alerts.Event
-	// First reports of each event whether it happened here first, and of a compaction
-	// that its cycle counts here.
+	// First marks events that first happened in this transcript. Copied
+	// compactions are not counted again.
 	First []bool
-	Sizes []int64 // of a compaction that happened here: the size of the context in tokens, 0 when unknown
+	// Sizes has, for each compaction that happened here, the size of the context in
+	// tokens; else, and while unknown, 0.
+	Sizes []int64
 	// Open means that the last cycle is over and counts: nothing else ended it,
-	// and no other transcript continues it. Active means that it may not be over.
+	// and no other transcript continues it. Active means that it may not be
+	// over.
 	Open, Active bool
 }
 
-// stillActive is how long after its last record a session may well go on, as for the observer.
+// stillActive is how long after its last record a session may still continue,
+// as in the observer.
 const stillActive = 10 * time.Minute
 
-// Settle finds what was copied from where, and returns the views of all sessions.
+// Settle finds the originals of copied records, and returns the views of all
+// sessions.
 func (h *History) Settle(rules []transcript.WindowRule, now time.Time) []fleet.View {
 	h.rules = rules
 	h.share()
@@ -69,12 +74,13 @@ func (h *History) Settle(rules []transcript.WindowRule, now time.Time) []fleet.V
 	return f.Views(now)
 }
 
-// claim asks the fleet for the session of a transcript and for the compactions that
-// happened there first. Older copies of a session are skipped.
+// claim applies a transcript to the fleet, which determines its agent and the
+// compactions that happened there first. Older copies of a session get no
+// agent.
 func (h *History) claim(f *fleet.Fleet, p *log) {
 	p.change.Entries = []transcript.Entry{{
 		Kind: transcript.KindTurnEnd,
-	}} // its update names the agent
+	}} // the event has the agent
 	events := f.Apply(p.change).Events
 	p.change.Entries = nil
 	for j := range events {
@@ -92,10 +98,11 @@ func (h *History) claim(f *fleet.Fleet, p *log) {
 	}
 }
 
-// nameOf is the key by which a compaction is known.
+// nameOf returns the key that identifies a compaction.
 func nameOf(c *transcript.Compaction) transcript.Key { return cmp.Or(c.Was, c.Key) }
 
-// compactionOf is the compaction that a record is, nil for one that is only its summary.
+// compactionOf returns the compaction of a record, nil if the record is only
+// its summary.
 func (p *log) compactionOf(r *record) *transcript.Compaction {
 	switch r.kind {
 	case transcript.KindBoundary, transcript.KindSummary, transcript.KindTitle:
@@ -109,9 +116,9 @@ func (p *log) compactionOf(r *record) *transcript.Compaction {
 	return nil
 }
 
-// sizeAt is the size of the context at a compaction that does not give it: the
-// newest reading of its cycle that is stamped no later, wherever it is in the file; 0
-// without any.
+// sizeAt returns the size of the context at a compaction whose records do not
+// have it: the newest reading of its cycle that is not later, wherever it is in
+// the file; 0 without any.
 func (p *log) sizeAt(name transcript.Key) (size int64) {
 	at := transcript.Instant(0)
 	newest := transcript.Instant(-1)
@@ -142,13 +149,13 @@ func (p *log) sizeAt(name transcript.Key) (size int64) {
 	return size
 }
 
-// followsWithin is how long after a session's last record another one may begin
-// that goes on from it.
+// followsWithin is the maximum time between a session's last record and the
+// beginning of the session that continues it.
 const followsWithin = time.Hour
 
-// precede guesses for each session that continues another which one it is: the
-// last active session of the same folder before it, unless that went on while
-// this one was at work. No record names it.
+// precede guesses which session each session continues, as no record shows it:
+// the last active session of the same folder before it, unless that was active
+// again during this session.
 func (h *History) precede() {
 	for _, p := range h.logs {
 		if !p.follows {
@@ -169,7 +176,8 @@ func (h *History) precede() {
 	}
 }
 
-// folder is where a session was at work. Codex has one folder for the transcripts of a day.
+// folder returns the folder of a session's work. Codex has one folder for the
+// transcripts of a day.
 func (p *log) folder() string {
 	if p.change.Client == clients.Claude {
 		return filepath.Dir(p.change.Cursor.Path)
@@ -177,8 +185,8 @@ func (p *log) folder() string {
 	return p.change.Session.CWD
 }
 
-// until returns when a session was last active up to a time, when it went on, 0 for never,
-// and the size of its context at that time.
+// until returns when a session was last active up to a time, when it continued,
+// 0 for never, and the size of its context at that time.
 func (p *log) until(at transcript.Instant) (active, next transcript.Instant, size int64) {
 	if s := &p.change.Session; s.Active <= at {
 		size, _ = s.Context()
@@ -197,8 +205,8 @@ func (p *log) until(at transcript.Instant) (active, next transcript.Instant, siz
 	return active, next, size
 }
 
-// Sizes are those of the contexts at the compactions that were not manual, where
-// transcripts have them.
+// Sizes returns the known sizes of contexts at compactions that were not
+// manual.
 func (h *History) Sizes() (all []int64) {
 	for p, c := range h.compactions {
 		own := h.own[nameOf(c)]
@@ -209,8 +217,8 @@ func (h *History) Sizes() (all []int64) {
 	return all
 }
 
-// Each calls each for one session after the other, origins before copies. The
-// timeline is valid until the callback returns; its records are dropped then.
+// Each calls each for each session, originals before copies. The timeline is
+// valid until the callback returns, which drops the session's records.
 func (h *History) Each(ctx context.Context, each func(Timeline)) error {
 	var t Timeline
 	for _, p := range h.logs {
@@ -228,7 +236,7 @@ func (h *History) Each(ctx context.Context, each func(Timeline)) error {
 	return nil
 }
 
-// unpack makes a log's records events.
+// unpack converts a log's records to events.
 func (h *History) unpack(p *log, t *Timeline) {
 	*t = Timeline{
 		Change: &p.change,
@@ -282,7 +290,7 @@ func (h *History) unpack(p *log, t *Timeline) {
 			ev.Model = cmp.Or(model, p.change.Session.Model)
 			if first {
 				ev.PreTokens = c.PreTokens
-				size = own.size // that of a copy is learned already
+				size = own.size // copies count no size
 			}
 		}
 		t.Events = append(t.Events, ev)
@@ -292,9 +300,9 @@ func (h *History) unpack(p *log, t *Timeline) {
 	h.settle(&p.change, t.Events)
 }
 
-// settle gives each event the final window of its model, as the status line would
-// have reported from the beginning, and the size at which the client is assumed to
-// compact: a transcript shows a large window only once it is used.
+// settle gives each event the final window of its model, as the status line
+// would have reported from the beginning, and the size at which the client is
+// assumed to compact. A transcript shows a large window only once it is used.
 func (h *History) settle(c *transcript.Change, events []alerts.Event) {
 	s := transcript.Session{
 		Peak:        c.Session.Peak,

@@ -8,8 +8,8 @@ import (
 	"net/url"
 )
 
-// Get returns an answer and its body, which may have so many bytes at most. An error does
-// not have the address, which may hold a password.
+// Get returns an answer and its body, which is limited to most bytes. An error
+// does not contain the address, which may contain a password.
 func Get(
 	ctx context.Context,
 	client *http.Client,

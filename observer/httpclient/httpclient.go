@@ -1,13 +1,13 @@
-// Package httpclient makes HTTP clients for servers of the Prometheus family by
-// a file as these servers have them: http_config with authorization,
-// basic_auth, tls_config, proxy_url. Files with oauth2 are refused: tokens
-// would be fetched by a client that follows redirects and ignores contexts.
+// Package httpclient creates HTTP clients for servers of the Prometheus family
+// from a file in their format: http_config with authorization, basic_auth,
+// tls_config, proxy_url. Files with oauth2 are refused: tokens would be fetched
+// by a client that follows redirects and ignores contexts.
 //
-// Invariants: redirects are not followed, as they would send a token to
-// another server; answers are bounded ([Get]); what the file refers to, such as a
-// token, is read again when it changes; errors are one line and show no secret.
-// The client has no timeout of its own: each request must have a context that
-// ends.
+// Invariants: redirects are not followed, as they would send a token to another
+// server; answers are limited ([Get]); files that the configuration refers to,
+// such as a token, are read again when they change; errors are one line and
+// contain no secret. The client has no timeout: each request must have a
+// context that ends.
 package httpclient
 
 import (
@@ -23,8 +23,8 @@ import (
 	"sm/handoff/files"
 )
 
-// New makes a client. Without a file it shows no token and trusts the authorities of
-// the system.
+// New returns a client. Without a file it sends no token and trusts the
+// system's certificate authorities.
 func New(file string) (*http.Client, error) {
 	c := &config.HTTPClientConfig{EnableHTTP2: true}
 	if file != "" {
@@ -55,8 +55,8 @@ func New(file string) (*http.Client, error) {
 	return client, nil
 }
 
-// Shown is an address as errors may name it: without the part before an @,
-// which may be a password.
+// Shown returns an address for errors, without the part before an @, which may
+// be a password.
 func Shown(address string) string {
 	if i := strings.LastIndexByte(address, '@'); i >= 0 {
 		return "…" + address[i:]
@@ -64,8 +64,9 @@ func Shown(address string) string {
 	return address
 }
 
-// WithoutValues removes quotations of a YAML file from an error, such as a token that
-// is alone in the file or in the place of a key. The line is still named.
+// WithoutValues removes quotations of a YAML file from an error, such as a
+// token that is alone in the file or in the place of a key. The line number
+// remains.
 func WithoutValues(err error) error {
 	quoted := regexp.MustCompile("(?s)(cannot unmarshal \\S+ )`.*?`( into)|(field ).*?( not found in type)|(anchor )'[^']*'|\"(?:[^\"\\\\]|\\\\.)*\"")
 	if text := err.Error(); quoted.MatchString(text) {
@@ -74,7 +75,8 @@ func WithoutValues(err error) error {
 	return err
 }
 
-// OneLine is an error whose text has no line breaks, as those of YAML have them.
+// OneLine returns an error with the text in one line. Errors of YAML have
+// several.
 func OneLine(err error) error {
 	if text := err.Error(); strings.ContainsAny(text, "\r\n") {
 		return errors.New(strings.Join(strings.Fields(text), " "))

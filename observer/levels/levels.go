@@ -1,12 +1,13 @@
 // Package levels writes a file for each agent with the level of its context, for
 // scripts: LEVEL:PERCENT:TOKENS, or LEVEL:: while the size is unknown.
 //
-// A reader sees the old line or the new one, never a part. No two agents share a
-// file, and none is outside the folder. The files are derived from the state: they
-// are not synced, and are written anew after a start.
+// A reader reads the old line or the new one, never a part. No two agents share
+// a file, and no file is outside the folder. The files are derived from the
+// state: they are not synced, and are written again after a start.
 //
-// On Linux an agent has two files in turn: the one that is read, and a hidden one for
-// the next line. To make and remove a file for each line takes far longer on ext4.
+// On Linux an agent has two files that are exchanged: the one that is read, and
+// a hidden one for the next line. Creating and removing a file for each line
+// takes far longer on ext4.
 package levels
 
 import (
@@ -25,11 +26,11 @@ import (
 	"sm/alerts"
 )
 
-// maxName bounds the name of a level file: systems take 255 bytes.
+// maxName limits the name of a level file, in bytes: systems allow 255.
 const maxName = 200
 
-// Name is the name of an agent's level file: a valid file name for
-// any id. It never begins with a dot, and no other agent has it.
+// Name returns the name of an agent's level file: a valid file name for any id.
+// It never begins with a dot, and is different for each agent.
 func Name(agent string) string {
 	name := url.PathEscape(agent)
 	if strings.HasPrefix(name, ".") {
@@ -43,7 +44,7 @@ func Name(agent string) string {
 	return name
 }
 
-// Line is the line of a level file.
+// Line returns the line for a level file.
 func Line(v *alerts.View) string {
 	if v.Known {
 		return fmt.Sprintf("%s:%d:%d", v.Level, v.Percent, v.Tokens)
@@ -51,8 +52,9 @@ func Line(v *alerts.View) string {
 	return v.Level.String() + "::"
 }
 
-// Write replaces the level files of agents in the folder dir, which it makes if
-// necessary. An empty line removes a file; with all, those of other agents go too.
+// Write replaces the level files of agents in the folder dir, which it creates
+// if necessary. An empty line removes a file; with all, the files of all other
+// agents are removed, too.
 func Write(dir string, lines map[string]string, all bool, log *slog.Logger) {
 	if all {
 		known := map[string]bool{}

@@ -6,8 +6,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// reopen opens a file to write it anew, unless it is no regular file or another
-// program has it open: then a lease is refused.
+// reopen opens a file for writing, unless it is not a regular file or another
+// program has it open: then the lease is refused.
 func reopen(path string) (fd int, err error) {
 	const flags = unix.O_WRONLY | unix.O_NOFOLLOW | unix.O_NONBLOCK | unix.O_CLOEXEC
 	if fd, err = unix.Open(path, flags, 0); err != nil {
@@ -19,8 +19,8 @@ func reopen(path string) (fd int, err error) {
 	return fd, err
 }
 
-// replace puts a file into the place of another. The old one takes its name, if there
-// is one and the file system can exchange files.
+// replace moves the file fresh to path. The old file gets the name of fresh if
+// it exists and the file system can exchange files.
 func replace(fresh, path string) error {
 	if unix.Renameat2(unix.AT_FDCWD, fresh, unix.AT_FDCWD, path, unix.RENAME_EXCHANGE) == nil {
 		return nil

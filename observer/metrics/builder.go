@@ -11,7 +11,8 @@ import (
 	"sm/observer/tally"
 )
 
-// builder makes metric families, by name. A family that gets no series is not exported.
+// builder has metric families, by name. A family without series is not
+// exported.
 type builder map[string]*dto.MetricFamily
 
 func newBuilder() builder {
@@ -26,11 +27,11 @@ func newBuilder() builder {
 	return b
 }
 
-// number is a figure of a snapshot.
+// number is a value of a snapshot.
 type number interface{ int | int64 | uint64 | float64 }
 
-// add gives a family one more series. Labels are names and values in turn, in the order
-// of their names.
+// add adds a series to a family. Labels are names and values in turn, in the
+// order of their names.
 func add[T number](b builder, name string, figure T, labels ...string) {
 	value := float64(figure)
 	kind := dto.MetricType_GAUGE
@@ -42,8 +43,8 @@ func add[T number](b builder, name string, figure T, labels ...string) {
 	b.append(name, kind, series, labels)
 }
 
-// addHistogram adds a series of counts, one for each upper bound, and one for all
-// beyond them.
+// addHistogram adds a histogram. It has one count for each upper bound, and one
+// for larger values.
 func (b builder) addHistogram(
 	name string,
 	bounds []float64,
@@ -73,7 +74,7 @@ func (b builder) append(name string, kind dto.MetricType, m *dto.Metric, labels 
 	b[name].Metric = append(b[name].Metric, m)
 }
 
-// truth is the value of a gauge that is 1 or 0.
+// truth returns 1 for true and 0 for false.
 func truth(b bool) int {
 	if b {
 		return 1
@@ -81,12 +82,13 @@ func truth(b bool) int {
 	return 0
 }
 
-// longestValue bounds a label's value that comes from a transcript, in bytes; real
-// values have about 30.
+// longestValue limits a label's value that comes from a transcript, in bytes;
+// real values have about 30.
 const longestValue = 128
 
-// tame makes a label's value of a text from a transcript: a server drops a whole scrape
-// for one byte that is not UTF-8, and a terminal interprets control characters.
+// tame turns text of a transcript into a label's value: a server drops a whole
+// scrape for one byte that is not UTF-8, and a terminal interprets control
+// characters.
 func tame(s string) string {
 	s = strings.Map(func(r rune) rune {
 		if !unicode.IsPrint(r) {

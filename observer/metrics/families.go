@@ -16,8 +16,8 @@ func (b builder) sessions(all []api.Session, hideProject bool) {
 		s := &all[i]
 		b.gauges(s)
 		project := ""
-		// Without a working directory the project would be the folder of the transcript, whose
-		// name holds all its parents.
+		// Without a working directory the project would be the folder of the
+		// transcript, whose name contains all its parents.
 		if !hideProject && strings.Trim(s.CWD, `/\`) != "" {
 			project = tame(s.Project)
 		}
@@ -52,8 +52,8 @@ func (b builder) sessions(all []api.Session, hideProject bool) {
 	}
 }
 
-// gauges adds the families with at most one series for each session; there is none while
-// a value is nil.
+// gauges adds the families with at most one series for each session. A nil
+// value has none.
 func (b builder) gauges(s *api.Session) {
 	figures := map[string]*float64{
 		"active":                          of(new(truth(s.IsActive))),
@@ -101,7 +101,7 @@ func (b builder) gauges(s *api.Session) {
 	}
 }
 
-// of is a figure that is nil while unknown.
+// of converts a value, nil while unknown.
 func of[T number](n *T) *float64 {
 	if n == nil {
 		return nil
@@ -123,7 +123,8 @@ func (b builder) triggers(name string, c *api.Compactions, session string) {
 	}
 }
 
-// stateOf bounds the values of the label: the client's registry may have any word.
+// stateOf limits the values of the label: the client's registry may contain any
+// word.
 func stateOf(state string) string {
 	switch state {
 	case "busy", "ended", "idle", "quiet", "shell", "waiting":

@@ -1,15 +1,14 @@
 // Package metrics exports the observer's figures to Prometheus.
 //
-// A scrape shows one Snapshot, so all figures are of the same moment. The figures of
-// a snapshot are stored in the state directory and survive a restart. They become
-// families in a gatherer of this package, since constant metrics of client_golang
-// cost several times as much. Figures that this process alone counts are ordinary
-// metrics in a registry of the Exporter.
+// A scrape shows one Snapshot, so all values are of the same moment. The
+// counters of a snapshot are stored in the state directory and survive a
+// restart. They become families in a gatherer of this package, since constant
+// metrics of client_golang cost several times as much. Counters of this process
+// alone are ordinary metrics in a registry of the Exporter.
 //
-// To add a figure of sessions that api.Session has, add a line to builder.gauges and one
-// to help.
-// Names, types and labels are stable, see testdata/metrics.golden. Label values from
-// transcripts are limited in length and printable.
+// To add a metric of a field of api.Session, add a line to builder.gauges and
+// one to help. Names, types and labels are stable, see testdata/metrics.golden.
+// Label values from transcripts are limited in length and printable.
 package metrics
 
 import (
@@ -27,14 +26,14 @@ import (
 	"sm/transcript/follow"
 )
 
-// Options are what an Exporter is made of.
+// Options are the options of an Exporter.
 type Options struct {
 	Version, Commit string        // of the build
-	Transcripts     *follow.Stats // figures of the transcripts that are followed
-	Reasons         []string      // all that Refused is called with
+	Transcripts     *follow.Stats // of the transcripts that are followed
+	Reasons         []string      // all arguments of Refused
 }
 
-// Exporter answers scrapes. Its methods can be called from any goroutine.
+// Exporter answers scrapes. It is safe for concurrent use.
 type Exporter struct {
 	o        Options
 	registry *prometheus.Registry
@@ -42,7 +41,7 @@ type Exporter struct {
 	polls    *prometheus.CounterVec
 }
 
-// New makes an exporter with a registry of its own.
+// New returns an exporter with its own registry.
 func New(o Options) *Exporter {
 	e := &Exporter{
 		o:        o,
@@ -66,10 +65,10 @@ func New(o Options) *Exporter {
 	return e
 }
 
-// Refused counts a request that was turned away for one of Options.Reasons.
+// Refused counts a request that was refused for one of Options.Reasons.
 func (e *Exporter) Refused(reason string) { e.refused.WithLabelValues(reason).Inc() }
 
-// Polled counts a request to an Alertmanager that has been answered, or has failed.
+// Polled counts a request to an Alertmanager, by whether it failed.
 func (e *Exporter) Polled(failed bool) {
 	outcome := "answered"
 	if failed {
@@ -78,8 +77,8 @@ func (e *Exporter) Polled(failed bool) {
 	e.polls.WithLabelValues(outcome).Inc()
 }
 
-// Serve answers a scrape with a snapshot, in the format that the request asks for,
-// compressed if it accepts that.
+// Serve answers a scrape with a snapshot in the requested format, compressed if
+// the client accepts that.
 func (e *Exporter) Serve(w http.ResponseWriter, r *http.Request, s *Snapshot) {
 	format := expfmt.NegotiateAccept(r.Header, expfmt.DefaultOpenMetricsAcceptedFormats()...)
 	gather := prometheus.GathererFunc(func() ([]*dto.MetricFamily, error) {
@@ -91,12 +90,13 @@ func (e *Exporter) Serve(w http.ResponseWriter, r *http.Request, s *Snapshot) {
 	}).ServeHTTP(w, r)
 }
 
-// gather gives all families in the order of their names.
+// gather returns all families in the order of their names.
 func (e *Exporter) gather(s *Snapshot, open bool) ([]*dto.MetricFamily, error) {
 	families, err := e.registry.Gather()
 	if open {
-		// In OpenMetrics a counter's family is called without _total, and this one of the Go
-		// collector would have the name of another family: it becomes untyped.
+		// In OpenMetrics the name of a counter's family has no _total, and this
+		// family of the Go collector would have the name of another one: it
+		// becomes untyped.
 		for _, f := range families {
 			if f.GetName() != "go_memstats_alloc_bytes_total" {
 				continue

@@ -18,10 +18,10 @@ import (
 	"sm/transcript/claude/hook"
 )
 
-// Snapshot is what one scrape shows, all of the same moment.
+// Snapshot has the values of one scrape, all of the same moment.
 type Snapshot struct {
 	Sessions []api.Session
-	// Unexported counts the sessions that Limit has left out.
+	// Unexported counts the sessions that Limit has removed.
 	Unexported int
 	// HideProject leaves the label project empty.
 	HideProject bool
@@ -34,23 +34,23 @@ type Snapshot struct {
 	Queued   int // messages that have not ended
 	// Hooks counts hooks by event; absent ones are 0.
 	Hooks map[hook.Event]uint64
-	// Unknown counts names in transcripts that their reader does not know, since the
-	// observer's start; absent ones are 0.
+	// Unknown counts unknown names in transcripts since the observer's start;
+	// absent ones are 0.
 	Unknown map[Unknown]uint64
-	// ReloadFailed means that the newest configuration does not hold, ReloadedAt when one
-	// last did.
+	// ReloadFailed means that the newest configuration is invalid. ReloadedAt
+	// is when a valid one was last read.
 	ReloadFailed bool
 	ReloadedAt   time.Time
 }
 
-// Unknown is what the unknown names in transcripts are counted by.
+// Unknown is the key by which unknown names in transcripts are counted.
 type Unknown struct {
 	Client string
 	Kind   transcript.UnknownKind
 }
 
-// Limit keeps at most so many sessions, 0 for all: active ones first, then those that
-// were active last. It sorts them by label.
+// Limit keeps at most most sessions, 0 for all: active ones first, then those
+// that were last active. It sorts them by label.
 func (s *Snapshot) Limit(most int) {
 	byLabel := func(x, y api.Session) int { return strings.Compare(x.Label, y.Label) }
 	if most > 0 && len(s.Sessions) > most {
@@ -67,8 +67,8 @@ func (s *Snapshot) Limit(most int) {
 	slices.SortFunc(s.Sessions, byLabel)
 }
 
-// clientParts are the totals of each client. Attempts and storms are counted for all
-// clients together: the first one has what the others leave.
+// clientParts returns the totals of each client. Attempts and storms are
+// counted for all clients together: the first part gets the rest.
 func clientParts(s *Snapshot) []tally.Part {
 	parts := append([]tally.Part{s.Fleet.Rest()}, s.Fleet.Others...)
 	first := &parts[0]
@@ -121,7 +121,7 @@ func (b builder) clients(parts []tally.Part) {
 	}
 }
 
-// costs are what Claude Code's boundaries and sessions cost.
+// costs adds the costs of Claude Code's boundaries and sessions.
 func (b builder) costs(c *tally.Counters) {
 	for kind, t := range c.Bills {
 		name := transcript.Billed(kind).String()
@@ -134,7 +134,7 @@ func (b builder) costs(c *tally.Counters) {
 	}
 }
 
-// read is what was read of transcripts.
+// read adds the counters of reading transcripts.
 func (b builder) read(s *Snapshot, parts []tally.Part) {
 	add(b, "sm_transcript_lines_total", s.Fleet.Lines.Bad, "result", "bad")
 	add(b, "sm_transcript_lines_total", s.Fleet.Lines.Good, "result", "ok")
@@ -162,7 +162,8 @@ func (b builder) read(s *Snapshot, parts []tally.Part) {
 	}
 }
 
-// messages are notices and messages to agents, and what was received from them.
+// messages adds the counters of notices, messages, handoffs, reminders and
+// hooks.
 func (b builder) messages(s *Snapshot) {
 	for kind, n := range s.Alerts.Notices {
 		add(b, "sm_notices_total", n, "kind", alerts.Kind(kind).String())

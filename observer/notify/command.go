@@ -10,22 +10,23 @@ import (
 	"sm/handoff/proc"
 )
 
-// within bounds a command, atEnd what it has once the observer ends.
+// within is the time limit of a command, atEnd its limit once the observer
+// ends.
 const (
 	within = 10 * time.Second
 	atEnd  = time.Second
 )
 
-// Command runs a program, Argv with its arguments, with the text as a line of its standard
-// input. It is run without a shell, one at a time, and with a limit: it may hang or start
-// others.
+// Command runs the program Argv[0] with its arguments and a text as one line of
+// its standard input. It uses no shell, and runs one program at a time with a
+// time limit, as the program may hang or start others.
 type Command struct {
 	Argv    []string
 	running sync.Mutex
 }
 
-// Notify runs the program, if there is one, and waits for it. When ctx ends, as with the
-// observer, the program has a second left.
+// Notify runs the program, if there is one, and waits for it. When ctx ends, as
+// with the observer, the program gets one more second.
 func (c *Command) Notify(ctx context.Context, n Notice) error {
 	if c == nil {
 		return nil

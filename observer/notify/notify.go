@@ -3,7 +3,7 @@ package notify
 
 // Notice is a text for the operator.
 type Notice struct {
-	Key  string // the same for the same cause
+	Key  string // identifies the cause
 	Text string
 	Log  string // the text for the log, "" for Text: titles of sessions are not logged
 }

@@ -1,9 +1,9 @@
-// Package persist has the names under which the state of the observer's parts is
-// stored beside the fleet's records, and how it is read at the next start.
+// Package persist has the names of the values that the observer's parts store
+// beside the fleet's records, and reads these values at the next start.
 //
-// Invariants: a name is never changed, for older states have it; a [Batch] is
-// stored in one transaction; what another version wrote and cannot be read is
-// an error, never a guess. observer/state writes the file.
+// Invariants: a name is never changed, as older states have it; a [Batch] is
+// stored in one transaction; a value of another version that cannot be read is
+// an error. observer/state writes the file.
 package persist
 
 import (
@@ -23,8 +23,7 @@ import (
 	"sm/transcript/claude/hook"
 )
 
-// The names of what is kept beside the fleet's records. They are stored: never change
-// one.
+// The names of the values. They are stored: never change one.
 const (
 	agentValues   = "agent/"
 	engineValues  = "engine/agent/"
@@ -38,20 +37,20 @@ const (
 	rootValues    = "projects/"
 )
 
-// Persisted is what a restart goes on from besides the fleet's own records.
+// Persisted is the stored state besides the fleet's own records.
 type Persisted struct {
 	Agents    []fleet.Agent
 	Engine    alerts.State
 	Messages  []outbox.Message
 	Ended     outbox.Counters // of messages
 	Hooks     HookCounts
-	Roots     []string // projects folders learnt from clients
+	Roots     []string // learned folders of transcripts
 	Rotations []rotation.Rotation
 	Records   []rotation.AgentRecord
 	Rotated   rotation.Counters
 }
 
-// Load reads what batches have stored.
+// Load reads the values of all batches.
 func Load(store *state.Store) (k Persisted, err error) {
 	err = store.Values(func(v state.Value) error {
 		if err := k.read(v); err != nil {
@@ -66,7 +65,7 @@ func Load(store *state.Store) (k Persisted, err error) {
 	return k, err
 }
 
-// Check returns why Load would refuse a value, nil if it would not.
+// Check returns the error with which Load would refuse a value.
 func Check(v state.Value) error { return new(Persisted).read(v) }
 
 // read adds a value.
@@ -100,7 +99,7 @@ func (k *Persisted) read(v state.Value) error {
 	case has(handoffValue):
 		return json.Unmarshal(v.Data, &k.Rotated)
 	case has(engineValue):
-		agents := k.Engine.Agents // which the value has as null
+		agents := k.Engine.Agents // null in the value
 		err := json.Unmarshal(v.Data, &k.Engine)
 		k.Engine.Agents = agents
 		return err
@@ -122,19 +121,20 @@ func decode[T any](v state.Value, list *[]T) error {
 	return nil
 }
 
-// agent is an agent as it is stored: its AutoCompact takes the place of that of the fleet.
+// agent is the stored form of an agent. Its AutoCompact replaces that of
+// fleet.Agent.
 type agent struct {
 	fleet.Agent
 	AutoCompact autoCompact `json:",omitzero"`
 }
 
-// autoCompact is a hook.AutoCompact as it is stored.
+// autoCompact is the stored form of a hook.AutoCompact.
 type autoCompact struct {
 	settings
 	Models []transcript.WindowRule `json:",omitzero"`
 }
 
-// settings are a hook.AutoCompact with the names of the stored fields.
+// settings is a hook.AutoCompact with the names of the stored fields.
 type settings struct {
 	Off                     bool        `json:",omitzero"`
 	Window, Percent, Output string      `json:",omitzero"`
@@ -144,7 +144,7 @@ type settings struct {
 	IdleMin                 string      `json:",omitzero"`
 }
 
-// stored returns an agent as it is stored.
+// stored returns the stored form of an agent.
 func stored(a *fleet.Agent) agent {
 	to := autoCompact{settings: settings(a.AutoCompact)}
 	for _, model := range slices.Sorted(maps.Keys(to.settings.Models)) {
@@ -154,15 +154,15 @@ func stored(a *fleet.Agent) agent {
 	return agent{*a, to}
 }
 
-// Batch is what one transaction holds.
+// Batch has the changes of one transaction.
 type Batch struct {
 	Delta  fleet.Delta
 	Values []state.Value
 	agents []*alerts.AgentState // of the engine, not yet among the values
 }
 
-// Encode turns into values what the loop had no time for. It belongs before the
-// storing of a batch, and may be called again.
+// Encode encodes the engine's agents as values. It is called outside the loop
+// before the batch is stored, and may be called again.
 func (b *Batch) Encode() {
 	for i, a := range b.agents {
 		b.put(engineValues+a.Agent, a)
@@ -171,8 +171,8 @@ func (b *Batch) Encode() {
 	b.agents = nil
 }
 
-// Take adds what has changed in all parts, and reports whether anything has. Encode writes the
-// agents of the engine as JSON beside the loop.
+// Take adds the changes of all parts, and reports whether there are any. Encode
+// must be called afterwards.
 func (b *Batch) Take(
 	f *fleet.Fleet,
 	e *alerts.Engine,
@@ -221,7 +221,8 @@ func (b *Batch) Take(
 	return any || len(b.Values)+len(b.agents) > 0
 }
 
-// changes adds values under a prefix, and removes those that are nil.
+// changes returns a function that adds values under a prefix, and removes nil
+// values.
 func changes[T any](b *Batch, prefix string) func(id string, v *T) {
 	return func(id string, v *T) {
 		if v == nil {
@@ -232,18 +233,18 @@ func changes[T any](b *Batch, prefix string) func(id string, v *T) {
 	}
 }
 
-// put adds a value. All that is kept are plain values, which JSON can write.
+// put adds a value, which is plain and can be encoded.
 func (b *Batch) put(name string, v any) {
 	data, err := json.Marshal(v)
 	if err != nil {
-		panic(fmt.Sprintf("%s: %v", name, err)) // the first test shows it
+		panic(fmt.Sprintf("%s: %v", name, err)) // found by the first test
 	}
 	b.Values = append(b.Values, state.Value{Name: name, Data: data})
 }
 
 func (b *Batch) remove(name string) { b.Values = append(b.Values, state.Value{Name: name}) }
 
-// HookCounts counts hooks by event; all that are not known are one.
+// HookCounts counts hooks by event, all unknown ones as OtherHook.
 type HookCounts struct {
 	By      map[hook.Event]uint64
 	changed bool

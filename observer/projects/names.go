@@ -11,23 +11,25 @@ import (
 	"sm/observer/fleet"
 )
 
-// maxGit bounds a file .git, in bytes.
+// maxGit limits the size of a .git file, in bytes.
 const maxGit = 4096
 
-// Name names the project of a working directory: by the repository that the directory or its
-// worktree belongs to, else by the path alone. It reads the disk.
+// Name returns the name of a working directory's project: by the repository
+// that the directory or its worktree belongs to, else by the path alone. It
+// reads the disk.
 func Name(dir string) string {
 	return fleet.ProjectOf(cmp.Or(repository(dir), dir))
 }
 
-// Names names projects like [Name] until a disk takes too long: then by the path alone.
+// Names is like [Name] until a disk takes too long, and then uses the path
+// alone.
 type Names struct{ slow bool }
 
-// Of names the project of a working directory.
+// Of returns the name of a working directory's project.
 func (n *Names) Of(dir string) string {
 	if !n.slow {
 		found := make(chan string, 1)
-		go func() { found <- Name(dir) }() // left alone if the disk never answers
+		go func() { found <- Name(dir) }() // never ends if the disk does not answer
 		select {
 		case name := <-found:
 			return name
@@ -38,8 +40,9 @@ func (n *Names) Of(dir string) string {
 	return fleet.ProjectOf(dir)
 }
 
-// repository returns the main directory of the repository that a directory is in, "" for none.
-// One in the home directory has the user's settings: it is not that of what lies below.
+// repository returns the main directory of the repository that contains a
+// directory, "" for none. A repository in the home directory contains the
+// user's settings, and does not count for the directories below.
 func repository(dir string) string {
 	if !filepath.IsAbs(dir) {
 		return ""
@@ -50,15 +53,16 @@ func repository(dir string) string {
 		if text, err := files.Read(git, maxGit); err == nil {
 			return mainOf(dir, string(text))
 		}
-		if _, err := os.Stat(git); err == nil { // mostly a directory
+		if _, err := os.Stat(git); err == nil { // usually a directory
 			return dir
 		}
 	}
 	return ""
 }
 
-// mainOf returns the main directory of a repository, or a bare one without its suffix, by the
-// file .git in a worktree. A submodule, which has one too, is a repository of its own.
+// mainOf returns the main directory of a repository, or a bare one without its
+// suffix, by the content of the .git file in a worktree. A submodule, which
+// also has such a file, is a repository of its own.
 func mainOf(dir, git string) string {
 	git = filepath.Dir(strings.TrimSpace(strings.TrimPrefix(git, "gitdir: ")))
 	git, isWorktree := strings.CutSuffix(git, "/worktrees")

@@ -1,10 +1,12 @@
-// Package projects keeps the folders in which clients keep their transcripts: those that
-// are configured, and those of clients with a configuration directory of their own, which
-// it learns from the transcripts that their hooks name. [Name] names a project.
+// Package projects keeps the folders of the clients' transcripts: the
+// configured ones, and those of clients with another configuration directory,
+// which it learns from the transcripts that their hooks report. [Name] returns
+// the name of a project.
 //
-// Invariants: a folder with several names is followed once; no more than [MaxLearnt]
-// are learnt; it looks at folders without its lock, so that a disk that does not answer
-// delays one caller alone. It follows and stores nothing.
+// Invariants: a folder with several names is followed once; at most [MaxLearnt]
+// are learned; folders are read without the lock, so that a disk that does not
+// answer delays one caller only. The package neither follows nor stores
+// anything.
 package projects
 
 import (
@@ -21,26 +23,27 @@ import (
 	"sm/transcript/follow"
 )
 
-// MaxLearnt bounds the projects folders that are learnt from clients.
+// MaxLearnt limits the folders that are learned from clients.
 const MaxLearnt = 32
 
-// Folders are the projects folders, for any number of goroutines. A client with a
-// CLAUDE_CONFIG_DIR or CODEX_HOME of its own names its transcript in each hook: its folder
-// is followed from then on.
+// Folders has the folders of transcripts. It is safe for concurrent use. The
+// folder of a client with another CLAUDE_CONFIG_DIR or CODEX_HOME is followed
+// from the first hook that reports a transcript in it.
 type Folders struct {
 	clients clients.Table
-	fixed   []string // those that are configured, as named and resolved
+	fixed   []string // the configured folders, also with symlinks resolved
 	log     *slog.Logger
 
 	mu     sync.Mutex
-	learnt []string // resolved
-	warned bool     // that there is no room for more
-	// changed are folders that are to be remembered, or forgotten.
+	learnt []string // with symlinks resolved
+	warned bool     // the limit was logged
+	// changed has the folders to store (true) or to remove from the store
+	// (false).
 	changed map[string]bool
 }
 
-// New goes on from the folders learnt in earlier runs. Those that are not there any
-// more, or are no longer fit to be followed, are forgotten.
+// New returns the configured folders and those learned in earlier runs. Stored
+// folders that are missing, or are not valid any more, are dropped.
 func New(
 	table clients.Table,
 	stored []string,
@@ -69,7 +72,8 @@ func New(
 	return r, learnt
 }
 
-// Take calls put with each folder that is to be remembered, or forgotten, since the last Take.
+// Take calls put with each folder to store, or to remove from the store, since
+// the last Take.
 func (r *Folders) Take(put func(path string, remember bool)) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -79,7 +83,7 @@ func (r *Folders) Take(put func(path string, remember bool)) {
 	clear(r.changed)
 }
 
-// find returns what the first format finds that finds anything.
+// find returns the first result of in for any client's format.
 func (r *Folders) find(in func(*transcript.Format) (path string, ok bool)) (root follow.Root, ok bool) {
 	for _, c := range r.clients {
 		if path, ok := in(c.Format); ok {
@@ -89,7 +93,7 @@ func (r *Folders) find(in func(*transcript.Format) (path string, ok bool)) (root
 	return root, false
 }
 
-// has reports whether a path is in one of the folders.
+// has reports whether a path is in a known folder.
 func (r *Folders) has(path string) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -99,9 +103,9 @@ func (r *Folders) has(path string) bool {
 	)
 }
 
-// Learn looks at the transcript that a client has named for its session. fresh means that
-// it lies in a projects folder that was not followed yet, and is from now on. Where there
-// is no room for it, the folders that do not exist any more are dropped.
+// Learn checks the transcript that a client has reported for its session. fresh
+// means that it is in a folder that was not followed yet, and is from now on.
+// At the limit, folders that do not exist any more are dropped.
 func (r *Folders) Learn(path, session string) (root follow.Root, fresh bool) {
 	if path == "" || len(session) != len("00000000-0000-0000-0000-000000000000") ||
 		r.has(path) {
@@ -134,8 +138,8 @@ func (r *Folders) Learn(path, session string) (root follow.Root, fresh bool) {
 	return root, true
 }
 
-// makeRoom drops the learnt folders that do not exist any more if there is no room for
-// more.
+// makeRoom drops the learned folders that do not exist any more if MaxLearnt
+// are known.
 func (r *Folders) makeRoom() {
 	r.mu.Lock()
 	all := slices.Clone(r.learnt)

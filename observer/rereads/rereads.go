@@ -1,8 +1,8 @@
-// Package rereads names the files that agents read again after compactions, for
-// the texts that remind an agent of them.
+// Package rereads lists the files that agents read again after compactions, for
+// texts that point an agent to them.
 //
-// A name is text of a transcript: it is reduced to what means nothing to a
-// shell or a reader of instructions.
+// A name is text of a transcript: it is reduced to characters that have no
+// meaning for a shell or a reader of instructions.
 package rereads
 
 import (
@@ -17,13 +17,14 @@ import (
 )
 
 const (
-	// maxFiles is how many files are named, maxLength how many characters of a name: its end.
+	// maxFiles is the maximum number of files, maxLength that of characters of
+	// a name, of which the end is used.
 	maxFiles, maxLength = 5, 60
 )
 
-// Names are those of the files that an agent read again after its last
-// compactions, those of most tokens first; where there are none, those that
-// other agents of its project did. all are the newest views of all agents.
+// Names returns the files that an agent read again after its last compactions,
+// the most tokens first; if there are none, those of other agents in the same
+// directory. all has the present views of all agents.
 func Names(agent *fleet.View, all iter.Seq[fleet.View]) []string {
 	own := map[string]int64{}
 	others := map[string]int64{}

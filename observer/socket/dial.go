@@ -1,11 +1,10 @@
 // Package socket connects to the observer's Unix socket.
 //
-// Invariants: there is no other way to the socket than [Dial]; nothing is sent
-// to a socket that another user serves. It needs neither package net nor
-// net/http: a hook, which the client waits for on every turn, would pay for
-// them at its start.
+// Invariants: all connections are made by [Dial]; nothing is sent to a socket
+// that another user serves. The package needs neither package net nor net/http,
+// whose initialization would delay every hook while the client waits.
 //
-// It depends neither on the place of the socket nor on the protocol.
+// It does not depend on the location of the socket, nor on the protocol.
 package socket
 
 import (
@@ -16,16 +15,16 @@ import (
 	"syscall"
 )
 
-// MaxPath is the longest path of the observer's socket, in bytes. It is what
-// sun_path of macOS holds besides its final NUL, so that a configuration that
-// works on one system works on the others.
+// MaxPath is the maximum length of the socket's path, in bytes. It is the size
+// of sun_path on macOS without the final NUL, so that a configuration works on
+// all systems.
 const MaxPath = 103
 
 // ErrNoObserver means that no observer of this user answers on any of the sockets.
 var ErrNoObserver = errors.New("no observer is running; start it with 'sm observe'")
 
-// ForeignError means that a process of another user serves the socket. Nothing was
-// sent to it. For errors.Is it counts as [ErrNoObserver].
+// ForeignError means that a process of another user serves the socket. Nothing
+// was sent to it. errors.Is reports it as [ErrNoObserver].
 type ForeignError struct {
 	Path string
 	UID  uint32
@@ -36,17 +35,17 @@ func (e *ForeignError) Error() string {
 		e.Path, e.UID, os.Geteuid())
 }
 
-// Is makes every *ForeignError one of ErrNoObserver too.
+// Is reports that a ForeignError is an ErrNoObserver.
 func (e *ForeignError) Is(target error) bool { return target == ErrNoObserver }
 
 // Dial connects to the first of the sockets that a process of our own effective
-// uid serves. A socket of any other user, root included, is closed before a byte
-// is sent: its answers could put words into an agent's context, and what is
-// sent is not for others. Without any socket of ours the error is
-// ErrNoObserver, a *ForeignError, or what kept a socket from being tried. Reads
-// and writes of what it returns block a thread, and have no deadline: to wait
-// without a thread takes longer to set up than an observer takes to answer.
-// [HangUp] ends them.
+// uid serves. The socket of any other user, root included, is closed before a
+// byte is sent: its answers could put text into an agent's context, and
+// requests are private. If there is no socket of ours, the error is
+// ErrNoObserver, a *ForeignError, or the reason why a socket could not be
+// tried. Reads and writes of the returned file block a thread and have no
+// deadline: a wait without a thread takes longer to set up than an observer
+// takes to answer. [HangUp] ends them.
 func Dial(sockets []string) (*os.File, error) {
 	var odd []error
 	for _, path := range sockets {
@@ -81,8 +80,8 @@ func dialOwn(path string) (*os.File, error) {
 
 // connect opens a connection. A Unix socket connects or fails at once.
 func connect(path string) (*os.File, error) {
-	// As package net does without SOCK_CLOEXEC: no process that starts
-	// meanwhile inherits the descriptor.
+	// Like package net without SOCK_CLOEXEC: no process that starts meanwhile
+	// inherits the descriptor.
 	syscall.ForkLock.RLock()
 	fd, err := syscall.Socket(syscall.AF_UNIX, syscall.SOCK_STREAM, 0)
 	if err == nil {
@@ -104,16 +103,16 @@ func connect(path string) (*os.File, error) {
 	return os.NewFile(uintptr(fd), path), nil
 }
 
-// HangUp ends the reads and writes of a connection, those that wait too.
+// HangUp ends all reads and writes of a connection.
 func HangUp(c syscall.Conn) {
-	if raw, err := c.SyscallConn(); err == nil { // else it is closed
+	if raw, err := c.SyscallConn(); err == nil { // an error means that c is closed
 		_ = raw.Control(func(fd uintptr) { _ = syscall.Shutdown(int(fd), syscall.SHUT_RDWR) })
 	}
 }
 
-// Peer is the effective uid of the process at the other end of c, as it was when that
-// process connected or, for a client, began to listen, and its pid, 0 on systems that do
-// not report it.
+// Peer returns the effective uid of the process at the other end of c at the
+// time when that process connected or, for a client, began to listen, and its
+// pid, 0 on systems that do not report it.
 func Peer(c syscall.Conn) (uid uint32, pid int, err error) {
 	raw, err := c.SyscallConn()
 	if err == nil {

@@ -31,7 +31,7 @@ func openRegular(root *os.Root, name string, flags int) (*os.File, error) {
 }
 
 // takeLock locks the directory for this process. The lock file is never
-// removed: with the name gone, a second process would lock another file of that name
+// removed: a second process would create and lock another file of that name
 // while the first still held its own.
 func takeLock(root *os.Root) (*os.File, error) {
 	f, err := openRegular(root, lockName, os.O_RDWR|os.O_CREATE)
@@ -39,13 +39,13 @@ func takeLock(root *os.Root) (*os.File, error) {
 		return nil, fmt.Errorf("lock state directory: %w", err)
 	}
 	holder := "another observer"
-	// If the lock is taken, but no pid of a running process is in it: the holder writes
-	// its pid only after it has the lock, and a program that an observer was starting
-	// when it was killed holds the lock until it runs.
+	// The lock may be held while the file has no pid of a running process: the
+	// holder writes its pid only after it has the lock, and a program that an
+	// observer was starting when it was killed holds the lock until it runs.
 	for range 1000 {
 		err := flock(f)
 		if err == nil {
-			// On a full disk the lock works without the pid.
+			// On a full disk the lock works without a pid.
 			_, _ = f.WriteAt(fmt.Appendf(nil, "%-20d\n", os.Getpid()), 0)
 			return f, nil
 		}
@@ -70,8 +70,8 @@ func flock(f *os.File) error {
 	return syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
 }
 
-// lockHolder reads the pid of the process that holds the lock, 0 if it is missing or
-// that of a process that has ended.
+// lockHolder reads the pid of the process that holds the lock. It is 0 if the
+// file has none, or if that process has ended.
 func lockHolder(f *os.File) int {
 	var pid int
 	_, err := fmt.Fscan(io.NewSectionReader(f, 0, 64), &pid)

@@ -15,7 +15,7 @@ import (
 	"go.etcd.io/bbolt"
 )
 
-// exportFormat is named in the first line.
+// exportFormat is the format in the first line.
 const exportFormat = "sm-state"
 
 // An exportLine is the head of an export, a record, or the end.
@@ -57,8 +57,8 @@ func (s *Store) Export(w io.Writer) (records int, err error) {
 	return records, nil
 }
 
-// ExportFile exports the state of a directory that is not in use into a file that
-// does not exist yet, or to out if that is not nil. It changes no state: a missing or
+// ExportFile exports the state of a directory that is not in use to a new file,
+// or to out if that is not nil. It does not change the state: a missing or
 // damaged one is an error.
 func ExportFile(
 	dir, file string,
@@ -82,7 +82,7 @@ func ExportFile(
 		}
 		defer func() {
 			if failed := f.Close(); records == 0 {
-				err = errors.Join(err, failed, os.Remove(file)) // for the next try
+				err = errors.Join(err, failed, os.Remove(file)) // so that a retry can create it
 			}
 		}()
 		out = f
@@ -100,9 +100,9 @@ func ExportFile(
 	return records, nil
 }
 
-// Import makes the state of a directory from an export, completely or not at all,
-// and returns the number of records. There must be no state yet. check returns why
-// the observer could not read a value.
+// Import creates the state of a directory from an export, completely or not at
+// all, and returns the number of records. There must be no state yet. check
+// returns why the observer could not read a value.
 func Import(
 	dir string,
 	r io.Reader,
@@ -134,7 +134,7 @@ func Import(
 	return records, nil
 }
 
-// importAll refuses an incomplete export, and one with a damaged record.
+// importAll reads an export. An incomplete or damaged one is an error.
 func importAll(in *json.Decoder, check func(Value) error, w *writer) (records int, err error) {
 	var first exportLine
 	if err := in.Decode(&first); err != nil || first.Format != exportFormat {

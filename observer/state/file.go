@@ -19,23 +19,25 @@ import (
 const (
 	// FileName is the name of the state file in its directory.
 	FileName = "state.db"
-	// freshName is a state file in the making: it gets its real name when it is
-	// complete and on the disk, so that a kill never leaves half a file under it.
+	// freshName is the name of a state file that is being written. It is
+	// renamed when it is complete and synced, so that a kill never leaves a
+	// partial state file.
 	freshName = "state.db.new"
 )
 
 const (
-	// bbolt maps the file and remaps when it outgrows the mapping. The addresses
-	// cost nothing; only pages that are used take memory.
+	// mapped is the initial size of the mapping; bbolt remaps a file that
+	// outgrows it. Addresses cost nothing; only pages that are used take
+	// memory.
 	mapped = 16 << 20
-	// The file grows by this much at a time: bbolt's own 16 MiB are more than most
-	// state files ever hold.
+	// growth is how much the file grows at a time: bbolt's default of 16 MiB is
+	// more than most state files ever need.
 	growth = 1 << 20
 )
 
-// guard turns panics and faults into [files.ErrDamaged]. bbolt panics on pages that it does not
-// understand, and reads a mapped file: where the disk fails, or the file has become
-// shorter, the processor faults.
+// guard converts panics and faults of f to [files.ErrDamaged]. bbolt panics on
+// invalid pages, and reads a mapped file: the processor faults if the disk
+// fails or the file was truncated.
 func guard(f func() error) (err error) {
 	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
 	defer func() {
@@ -46,7 +48,7 @@ func guard(f func() error) (err error) {
 	return f()
 }
 
-// contents is what inspect finds in the file.
+// contents has the results of inspect.
 type contents struct {
 	schema  int // the version of the layout
 	head    head
@@ -143,11 +145,11 @@ func (s *Store) inspect(tx *bbolt.Tx, f *os.File) error {
 	return nil
 }
 
-// ready prepares the file for a transaction. It writes the file anew where needed:
-// to convert an old one, to leave out damaged records or those of an interrupted
-// first start, and after a failed sync of the newest meta page. The kernel then
-// shows a transaction that may be missing on the disk, and bbolt would overwrite
-// pages that the one before it needs.
+// ready prepares the file for a transaction. It rewrites the file if necessary:
+// to convert an old one, to drop damaged records or those of an interrupted
+// first start, and after a failed sync of the newest meta page. In that case
+// the kernel's cache has a transaction that may be missing on the disk, and
+// bbolt would overwrite pages that the previous transaction needs.
 func (s *Store) ready() error {
 	if err := s.open(); err != nil || !s.rewrite {
 		return err
@@ -161,7 +163,7 @@ func (s *Store) ready() error {
 	return nil
 }
 
-// view reads within one transaction.
+// view calls f in a read transaction.
 func (s *Store) view(f func(*bbolt.Tx) error) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -175,10 +177,11 @@ func (s *Store) view(f func(*bbolt.Tx) error) error {
 	return err
 }
 
-// update commits changes. The caller holds mu and writing. mu is free meanwhile, so
-// that readers need not wait: f must not change the Store. After an error the file
-// is opened again by the next use, because bbolt's memory may differ from it; after
-// damage, which inspect does not find in the list of free pages, it is also written anew.
+// update commits changes. The caller holds mu and writing. mu is released
+// meanwhile, so that readers need not wait: f must not change the Store. After
+// an error the next use opens the file again, because bbolt's memory may differ
+// from it. After damage it is also rewritten, as inspect does not check the
+// list of free pages.
 func (s *Store) update(f func(*writer) error) error {
 	w := &writer{
 		db:   s.db,
@@ -200,7 +203,7 @@ func (s *Store) update(f func(*writer) error) error {
 	return errors.Join(err, s.drop(err))
 }
 
-// replaceFile builds a new file and puts it in the place of the old one.
+// replaceFile creates a new file and replaces the old one by it.
 func (s *Store) replaceFile(fill func(*writer) error) error {
 	_ = s.root.Remove(freshName)
 	f, err := s.root.OpenFile(freshName, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
@@ -239,21 +242,21 @@ func (s *Store) replaceFile(fill func(*writer) error) error {
 	return files.Sync(s.root)
 }
 
-// openBolt keeps the list of free pages in the file. Without it bbolt would have to
-// walk all pages at each start and after each failed transaction, in a goroutine of
-// its own where no fault can be caught.
+// openBolt opens a file with bbolt. The list of free pages is kept in the file:
+// otherwise bbolt would walk all pages at each start and after each failed
+// transaction, in a goroutine of its own in which no fault can be caught.
 func openBolt(f *os.File) (*bbolt.DB, error) {
 	info, err := f.Stat()
 	if err != nil {
 		return nil, err
 	}
 	if filepath.Base(f.Name()) == FileName && info.Size() < int64(2*os.Getpagesize()) {
-		// bbolt would fill an empty one.
+		// bbolt would initialize an empty file.
 		return nil, fmt.Errorf("%w: it has %d bytes", files.ErrDamaged, info.Size())
 	}
 	db, err := bbolt.Open(f.Name(), 0o600, &bbolt.Options{
 		OpenFile:        func(string, int, os.FileMode) (*os.File, error) { return f, nil },
-		Timeout:         time.Millisecond, // one try: the lock that counts is ours
+		Timeout:         time.Millisecond, // one attempt, as we have our own lock
 		FreelistType:    bbolt.FreelistMapType,
 		InitialMmapSize: mapped,
 		NoStatistics:    true,
@@ -272,7 +275,8 @@ func openBolt(f *os.File) (*bbolt.DB, error) {
 	return db, nil
 }
 
-// drop closes the file if there is one; cause is what went wrong with it, if anything.
+// drop closes the file if it is open; cause is the error that led to this, if
+// any.
 func (s *Store) drop(cause error) error {
 	err := discard(s.db, s.file, cause)
 	s.db = nil
@@ -280,9 +284,10 @@ func (s *Store) drop(cause error) error {
 	return err
 }
 
-// discard closes the database, or after damage the file alone: bbolt may have
-// panicked with its locks held. The mapping then stays until the process ends, and
-// with it bbolt's lock of the file, unless it is released.
+// discard closes the database, or after damage only the file: bbolt may have
+// panicked with its locks held. In that case the mapping remains until the
+// process ends, and so would bbolt's lock of the file, which is therefore
+// released.
 func discard(db *bbolt.DB, f *os.File, cause error) error {
 	if db != nil && !errors.Is(cause, files.ErrDamaged) {
 		return guard(db.Close)

@@ -10,18 +10,19 @@ import (
 	"sm/transcript"
 )
 
-// The layout of schema 1, up to sm 0.1: records in an encoding of their own, and
-// claims in chunks that number their owners.
+// The layout of schema 1, up to sm 0.1: records in their own encoding, and
+// claims in chunks that refer to their owners by number.
 
 const (
 	ownersBucket = "owners"
 	ownersBlock  = 64 // owners in a record
 )
 
-// The records of schema 1: names of fields with their types. In the order of the
-// letters below those are a flag, a fixed 64-bit key or time, a signed number, a
-// float, a text, a moment and an unsigned number. (…) is a record with its
-// length, {…} one without; * is a list with its length, digits one without.
+// The records of schema 1: names of fields with their types. The types are b
+// for a flag, i and k for a fixed 64-bit time and key, n for a signed number, r
+// for a float, s for a text, t for seconds with nanoseconds and u for an unsigned
+// number. (…) is a record with its length, {…} one without; * is a list with
+// its length, digits one without.
 const (
 	oldUsage     = "(Input:n CacheCreation:n CacheRead:n Output:n)"
 	oldTokens    = "{Input:u CacheCreation:u CacheRead:u Output:u}"
@@ -82,8 +83,8 @@ func (m *migration) record(bucket string, key, data []byte) error {
 	return m.put(bucket, key, data)
 }
 
-// claims reads a chunk: each claim is its distance from the one before, the first
-// from the key of the chunk, and the number of its owner.
+// claims decodes a chunk: each claim is its distance from the previous one, the
+// first from the key of the chunk, and the number of its owner.
 func (m *migration) claims(bucket string, key, data []byte) error {
 	claimed := binary.BigEndian.Uint64(key)
 	for len(data) > 0 {
@@ -100,19 +101,19 @@ func (m *migration) claims(bucket string, key, data []byte) error {
 	return nil
 }
 
-// decodeOld reads a record by its layout, as maps and slices. Fields that the
-// record does not have yet, and those that are zero, are left out. It panics if
-// the record does not fit.
+// decodeOld decodes a record by its layout, as maps and slices. It omits zero
+// fields, and fields that are newer than the record. It panics if the record is
+// invalid.
 func decodeOld(layout string, data []byte) any {
 	d := oldDecoder(data)
 	v, _ := d.value(layout)
 	return v
 }
 
-// An oldDecoder is the rest of a record.
+// An oldDecoder has the remaining bytes of a record.
 type oldDecoder []byte
 
-// value reads a value and returns the rest of the layout.
+// value decodes a value and returns the rest of the layout.
 func (d *oldDecoder) value(layout string) (v any, rest string) {
 	kind := layout[0]
 	rest = layout[1:]
@@ -166,7 +167,7 @@ func (d *oldDecoder) fields(layout string) (any, string) {
 	return fields, layout[1:]
 }
 
-// list reads n elements.
+// list decodes n elements.
 func (d *oldDecoder) list(n int, layout string) (any, string) {
 	_, rest := new(oldDecoder).value(layout)
 	if n == 0 || len(*d) == 0 {
@@ -185,7 +186,7 @@ func (d *oldDecoder) varint() int64 {
 	return n
 }
 
-// record reads bytes with their number before them.
+// record reads bytes that are preceded by their number.
 func (d *oldDecoder) record() oldDecoder {
 	n := d.varint()
 	b := (*d)[:n]

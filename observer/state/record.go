@@ -17,8 +17,8 @@ import (
 // schema is the version of the layout. [Store.records] reads older ones.
 const schema = 2
 
-// The buckets. Records are CBOR; claims are owners of 8 bytes, values what the
-// caller made of them.
+// The buckets. Records are CBOR, claims owners of 8 bytes, and values are
+// encoded by the caller.
 const (
 	metaBucket        = "meta"
 	filesBucket       = "files"       // by the key of the path
@@ -33,7 +33,7 @@ const (
 	countersRecord = "counters"
 )
 
-// encoding is that of records; times have nanoseconds.
+// encoding is the encoding of records; times have nanoseconds.
 var encoding, _ = cbor.EncOptions{Time: cbor.TimeRFC3339NanoUTC}.EncMode()
 
 func bucketsOf(version int) []string {
@@ -58,8 +58,8 @@ type head struct {
 	Digest  digest
 }
 
-// digest sums up all records but the head. bbolt has no checksums: a record that
-// is lost, or found in an old version, shows in the digest alone.
+// digest sums up all records but the head. bbolt has no checksums: only the
+// digest shows a record that is missing or outdated.
 type digest struct{ Records, Sum uint64 }
 
 func (d *digest) add(value []byte) {
@@ -79,8 +79,8 @@ const (
 	sumSize = 4
 )
 
-// seal frames a record. Its checksum covers its place too, so that a record under
-// another key is not taken for that key's.
+// seal adds the format and the checksum to a record. The checksum covers its
+// bucket and key, too, so that a record under another key is invalid.
 func seal(bucket string, key, data []byte) []byte {
 	value := make([]byte, 0, 1+len(data)+sumSize)
 	value = append(value, format)
@@ -108,7 +108,7 @@ func sum(bucket string, key, record []byte) uint32 {
 	return crc32.Update(crc, table, record)
 }
 
-// keyBytes has the order of the numbers.
+// keyBytes encodes a key. The order of the bytes is that of the numbers.
 func keyBytes(k transcript.Key) []byte {
 	return binary.BigEndian.AppendUint64(nil, uint64(k))
 }
@@ -133,8 +133,8 @@ func each(tx *bbolt.Tx, bucket string, f func(key, data []byte) error) error {
 	})
 }
 
-// readSchema reads the version of the layout. Its encoding never changes, so that
-// every version of sm can refuse the file of a newer one.
+// readSchema reads the version of the layout. Its encoding never changes, so
+// that every version of sm can refuse the file of a newer one.
 func (s *Store) readSchema(tx *bbolt.Tx) error {
 	version, _ := binary.Varint(record(tx, metaBucket, []byte(schemaRecord)))
 	if version < 1 {
@@ -151,7 +151,7 @@ func (s *Store) readSchema(tx *bbolt.Tx) error {
 func (s *Store) readHead(tx *bbolt.Tx) error {
 	data := record(tx, metaBucket, []byte(headRecord))
 	if data != nil && s.schema == 1 {
-		data, _ = encoding.Marshal(decodeOld(oldHead, data)) // of maps and texts
+		data, _ = encoding.Marshal(decodeOld(oldHead, data)) // never fails
 	}
 	if data == nil || cbor.Unmarshal(data, &s.head) != nil {
 		return fmt.Errorf("%w: its head is missing", files.ErrDamaged)
@@ -159,12 +159,12 @@ func (s *Store) readHead(tx *bbolt.Tx) error {
 	return nil
 }
 
-// putFunc takes a record.
+// putFunc stores a record.
 type putFunc func(bucket string, key, data []byte) error
 
-// records passes all undamaged records on, those of an old file converted. Of an
-// interrupted first start it passes on the head and the values alone: claims
-// without the files that made them would turn the files into copies.
+// records calls put with all undamaged records, those of an old file converted.
+// After an interrupted first start it only passes the head and the values:
+// claims without their files would turn the files into copies.
 func (s *Store) records(tx *bbolt.Tx, put putFunc) error {
 	if s.schema == 1 {
 		old := migration{
@@ -187,8 +187,8 @@ func (s *Store) records(tx *bbolt.Tx, put putFunc) error {
 	return nil
 }
 
-// A writer changes records, in transactions of limited size if there is a limit.
-// After an error it does nothing.
+// A writer changes records, in transactions of limited size if there is a
+// limit. After an error it does nothing.
 type writer struct {
 	db    *bbolt.DB
 	tx    *bbolt.Tx
@@ -249,7 +249,7 @@ func (w *writer) putBytes(bucket string, key, data []byte) {
 	}
 }
 
-// find returns the bucket and what it holds at key.
+// find returns the bucket and its present value for key.
 func (w *writer) find(bucket string, key []byte) (*bbolt.Bucket, []byte) {
 	if w.err != nil {
 		return nil, nil
@@ -267,7 +267,7 @@ func (w *writer) delete(bucket string, key []byte) {
 	}
 }
 
-// copy takes a record over from another file.
+// copy copies a record from another file.
 func (w *writer) copy(bucket string, key, data []byte) error {
 	if bucket == metaBucket {
 		switch string(key) {

@@ -5,11 +5,11 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Release gives back the pages of the file that have been read, which count as this
-// process's memory until the kernel wants them. Later reads mostly come from the
-// kernel's cache.
+// Release releases the pages of the file that have been read. They count as
+// memory of this process until the kernel needs them. Later reads mostly come
+// from the kernel's cache.
 func (s *Store) Release() error {
-	return s.view(func(tx *bbolt.Tx) error { // while one runs the mapping stays where it is
+	return s.view(func(tx *bbolt.Tx) error { // a transaction keeps the mapping in place
 		if _, _, errno := unix.Syscall(
 			unix.SYS_MADVISE,
 			tx.DB().Info().Data,

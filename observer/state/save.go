@@ -9,16 +9,17 @@ import (
 	"sm/transcript"
 )
 
-// A transaction of a first start or of a new file holds so many bytes, which bounds
-// the memory that it takes. bbolt needs some for each record.
+// bulk is the size in bytes of a transaction of a first start or of a new file,
+// which limits the memory that it takes. recordOverhead is bbolt's memory for
+// each record.
 const (
 	bulk           = 4 << 20
 	recordOverhead = 64
 )
 
-// Save stores a delta and values in one transaction, and returns when they are on
-// the disk. After an error they may be stored or not: save them again, or
-// something newer in their place.
+// Save stores a delta and values in one transaction, and returns when they are
+// on the disk. After an error they may or may not be stored: save them again,
+// or newer ones in their place.
 //
 // Only a large delta of a first start, while the history is not settled, takes
 // several transactions. If it is interrupted, the next start begins anew.
@@ -75,9 +76,9 @@ func (w *writer) claims(bucket string, list []fleet.Claim) {
 		func(key []byte, c *fleet.Claim) { w.putBytes(bucket, key, keyBytes(c.Owner)) })
 }
 
-// inOrder stores records in the order of their keys: bbolt would move most of a
-// page each time for thousands of keys in random order. Of two records with the
-// same key the later one is stored.
+// inOrder stores records in the order of their keys: with thousands of keys in
+// random order bbolt would move most of a page for each. Of two records with
+// the same key the later one is stored.
 func inOrder[T any](list []T, key func(*T) transcript.Key, store func([]byte, *T)) {
 	last := map[transcript.Key]*T{}
 	for i := range list {

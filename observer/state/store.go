@@ -1,13 +1,13 @@
-// Package state stores what must outlive the observer: one bbolt file in a
-// directory that one process at a time can open.
+// Package state stores the observer's state in one bbolt file, in a directory
+// that one process at a time can open.
 //
 // Invariants: a second process gets the pid of the first. After a kill at any
-// point the file holds what the last successful Save stored, or what the
-// interrupted one was storing, never a mixture. A damaged file is renamed, never
-// deleted or silently replaced; a file of a newer version is refused and left
-// unchanged. Each record has a checksum, so that a flipped bit loses one record.
+// point the file has the state of the last successful Save, or that of the
+// interrupted one, never a mixture. A damaged file is renamed, never deleted or
+// silently replaced; a file of a newer version is refused and left unchanged.
+// Each record has a checksum, so that a flipped bit loses one record.
 //
-// The package reads no clock, and starts no goroutine that outlives a call.
+// The package reads no clock, and leaves no goroutines running after a call.
 package state
 
 import (
@@ -52,20 +52,20 @@ type Store struct {
 
 	contents
 	acked   int  // the last transaction that was synced
-	rewrite bool // the file must be written anew before the next transaction
+	rewrite bool // the file must be rewritten before the next transaction
 
 	ownerFailed sync.Once
 }
 
-// Value is a record of the caller's, stored beside the fleet's.
+// Value is a record of the caller, stored beside the fleet's records.
 type Value struct {
 	Name string // not empty
 	Data []byte // nil to remove it
 }
 
-// Open locks the state directory, which it makes if there is none, and opens the
-// file in it. A damaged file is set aside. It returns an error if another process
-// holds the lock.
+// Open locks the state directory, which it creates if necessary, and opens the
+// file in it. A damaged file is set aside. It returns an error if another
+// process holds the lock.
 func Open(dir string, log *slog.Logger, now time.Time) (*Store, error) {
 	s, err := openLocked(dir, log, now)
 	if err != nil {
@@ -77,7 +77,7 @@ func Open(dir string, log *slog.Logger, now time.Time) (*Store, error) {
 	return s, nil
 }
 
-// openLocked opens and locks the directory alone.
+// openLocked opens and locks the directory, but not the file.
 func openLocked(dir string, log *slog.Logger, now time.Time) (*Store, error) {
 	root, err := files.OpenPrivate(dir, "choose another with --state")
 	if err != nil {
@@ -95,7 +95,7 @@ func openLocked(dir string, log *slog.Logger, now time.Time) (*Store, error) {
 	}, nil
 }
 
-// begin opens the file. It makes one if there is none or it is damaged.
+// begin opens the file, and creates one if there is none or it is damaged.
 func (s *Store) begin() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -130,7 +130,7 @@ func (s *Store) begin() error {
 	return nil
 }
 
-// Close releases the directory. It may be called again.
+// Close closes the file and unlocks the directory. It may be called again.
 func (s *Store) Close() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -139,13 +139,13 @@ func (s *Store) Close() error {
 	}
 	s.closed = true
 	err := s.drop(nil)
-	_ = s.lock.Truncate(0) // no error may name a process that has released the directory
+	_ = s.lock.Truncate(0) // no later error may contain our pid
 	return errors.Join(err, s.lock.Close(), s.root.Close())
 }
 
-// CheckNames returns an error if the lock file or the state file has been removed or
-// replaced: another observer could start on the same transcripts, or a restart find
-// nothing that is stored.
+// CheckNames returns an error if the lock file or the state file was removed or
+// replaced: another observer could start on the same transcripts, or a restart
+// find no state.
 func (s *Store) CheckNames() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -166,7 +166,7 @@ func (s *Store) CheckNames() error {
 	return nil
 }
 
-// Load reads what was stored.
+// Load reads the fleet's state, except for the agents.
 func (s *Store) Load() (fleet.Stored, error) {
 	var stored fleet.Stored
 	err := s.view(func(tx *bbolt.Tx) error {
@@ -198,8 +198,8 @@ func (s *Store) Load() (fleet.Stored, error) {
 	return stored, nil
 }
 
-// readRecords decodes the undamaged records of a bucket, on all processors: this
-// is most of the time that a restart takes.
+// readRecords decodes the undamaged records of a bucket, on all processors:
+// this is most of the time of a restart.
 func readRecords[T any](tx *bbolt.Tx, bucket string) ([]T, error) {
 	var encoded [][]byte
 	err := each(tx, bucket, func(_, data []byte) error {
@@ -228,8 +228,8 @@ func readRecords[T any](tx *bbolt.Tx, bucket string) ([]T, error) {
 	return list, group.Wait()
 }
 
-// Values calls f with all values in the order of their names, until it returns an
-// error. The data is valid during the call; f must not use the store.
+// Values calls f with all values in the order of their names, until f returns
+// an error. The data is valid during the call; f must not use the store.
 func (s *Store) Values(f func(Value) error) error {
 	err := s.view(func(tx *bbolt.Tx) error {
 		return each(tx, valuesBucket, func(k, data []byte) error {

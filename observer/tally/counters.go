@@ -8,45 +8,47 @@ import (
 	"sm/transcript/clients"
 )
 
-// Counters are all figures that only grow. They count what happened since
-// the state directory was made.
+// Counters has all counters. Except for Today and Dear they only grow.
+// They count events since the state directory was created.
 type Counters struct {
 	Sums
 	Lines struct{ Good, Bad uint64 } // transcript lines read, history included
 	Bytes uint64                     // transcript bytes read, history included
 	Cost  Cost
 	Today Today
-	// Bills are what agents did again after boundaries, by kind; Dear is what
-	// the newest bills of compactions came to, in tokens read again.
+	// Bills has the repeated work after boundaries, by kind. Dear has the
+	// rereads, in tokens, of the newest bills of compactions.
 	Bills [3]BillTotals
 	Dear  []int64
-	// Others are the parts of Sums that belong to clients other than [clients.Claude], in
-	// the order in which they came.
+	// Others has the parts of Sums that belong to clients other than
+	// [clients.Claude], in the order in which they appeared.
 	Others []Part
 }
 
-// Cost is the cost that clients reported, in US dollars; Known means that one has reported.
+// Cost is the cost that clients reported, in US dollars; Known means that a
+// client has reported one.
 type Cost struct {
 	USD   float64
 	Known bool
 }
 
-// Add adds what was spent.
+// Add adds a cost.
 func (c *Cost) Add(usd float64) {
 	c.USD += usd
 	c.Known = true
 }
 
-// Estimate is a cost by configured prices. Unpriced means that it lacks the tokens of a
-// model without a price.
+// Estimate is a cost by the configured prices. Unpriced means that the cost of
+// a model without a price is missing.
 type Estimate struct {
 	Cost
 	Unpriced bool
 }
 
-// Today is what was used since local midnight: tokens by the times of their
-// messages, costs as they are reported. Kept is the estimate for the tokens of files that
-// no longer exist, and for those before the total from which counting a client's costs began.
+// Today is the usage since local midnight: tokens by the times of their
+// messages, costs by the times of their reports. Kept is the estimated cost of
+// the tokens of deleted files, and of tokens before the first total of a
+// client.
 type Today struct {
 	Begins, Ends transcript.Instant
 	Tokens       uint64
@@ -54,11 +56,11 @@ type Today struct {
 	Kept         Estimate
 }
 
-// BillTotals sums up what agents did again after boundaries of one kind: calls
-// of Read, those of files read before, and the tokens that these brought.
+// BillTotals sums up repeated work after boundaries of one kind: calls that
+// read a file, those that read it again, and the tokens of the latter.
 type BillTotals struct{ Reads, Rereads, Tokens uint64 }
 
-// Clone copies, and gives histograms that never counted their buckets.
+// Clone returns a deep copy, in which all histograms have their buckets.
 func (c Counters) Clone() Counters {
 	c.Sums = c.Sums.Clone()
 	c.Others = slices.Clone(c.Others)
@@ -68,7 +70,7 @@ func (c Counters) Clone() Counters {
 	return c
 }
 
-// Rest is what no part of the others holds: that of [clients.Claude].
+// Rest returns the part of [clients.Claude], which no element of Others has.
 func (c *Counters) Rest() Part {
 	p := Part{Client: clients.Claude, Sums: c.Sums.Clone()}
 	for i := range c.Others {
@@ -77,7 +79,8 @@ func (c *Counters) Rest() Part {
 	return p
 }
 
-// Part returns the part of a client, nil for [clients.Claude], which has the rest.
+// Part returns the part of a client, which it creates if necessary; nil for
+// [clients.Claude].
 func (c *Counters) Part(client string) *Part {
 	if client == clients.Claude {
 		return nil
@@ -90,7 +93,7 @@ func (c *Counters) Part(client string) *Part {
 	return &c.Others[i]
 }
 
-// Spend adds what a message of a client cost more than before.
+// Spend adds the growth of a client's message.
 func (c *Counters) Spend(m *transcript.Message, client string) {
 	c.Tokens = c.Tokens.Plus(growth(m))
 	if p := c.Part(client); p != nil {
@@ -98,7 +101,8 @@ func (c *Counters) Spend(m *transcript.Message, client string) {
 	}
 }
 
-// growth is what a message cost more than before. A figure of it that fell has none.
+// growth returns by how much the usage of a message has grown; a value that
+// fell counts as 0.
 func growth(m *transcript.Message) transcript.Usage {
 	u := m.Usage.Minus(m.Was)
 	return transcript.Usage{
@@ -117,7 +121,8 @@ func (c *Counters) Compacted(e *transcript.Compaction, client string) {
 	}
 }
 
-// Attempted counts compactions that an agent of a client began, by trigger, and its storms.
+// Attempted adds compaction attempts, by trigger, and storms of a client's
+// agent. It ignores [clients.Claude].
 func (c *Counters) Attempted(client string, attempts [4]uint64, storms uint64) {
 	p := c.Part(client)
 	if p == nil {
@@ -129,15 +134,15 @@ func (c *Counters) Attempted(client string, attempts [4]uint64, storms uint64) {
 	p.Storms += storms
 }
 
-// Read counts the lines by which a file that was like this before has grown.
+// Read counts the lines and bytes by which a file has grown from was to now.
 func (c *Counters) Read(was, now *transcript.Session) {
 	c.Lines.Good += uint64(max(0, now.Lines-now.Bad-(was.Lines-was.Bad)))
 	c.Lines.Bad += uint64(max(0, now.Bad-was.Bad))
 	c.Bytes += uint64(max(0, now.Bytes-was.Bytes))
 }
 
-// Midnight begins another day where the present one has ended, and reports
-// whether it has. The day is that of the place, nil for UTC.
+// Midnight begins a new day if the present one has ended, and reports whether
+// it did. where is the time zone, nil for UTC.
 func (c *Counters) Midnight(now transcript.Instant, where *time.Location) (begun bool) {
 	if now >= c.Today.Begins && now < c.Today.Ends {
 		return false
@@ -152,7 +157,8 @@ func (c *Counters) Midnight(now transcript.Instant, where *time.Location) (begun
 	return true
 }
 
-// SpentToday returns what a message cost more than before, and counts it if it is of today.
+// SpentToday returns the growth of a message, and counts it if the message is
+// of today.
 func (c *Counters) SpentToday(m *transcript.Message) transcript.Usage {
 	u := growth(m)
 	if m.At == 0 || m.At >= c.Today.Begins {
@@ -161,7 +167,7 @@ func (c *Counters) SpentToday(m *transcript.Message) transcript.Usage {
 	return u
 }
 
-// Billed adds by how much a bill has grown.
+// Billed adds the growth of a bill.
 func (c *Counters) Billed(was, now *transcript.Bill) {
 	t := &c.Bills[now.Kind]
 	t.Reads += uint64(max(0, now.Reads-was.Reads))

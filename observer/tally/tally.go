@@ -1,11 +1,12 @@
-// Package tally holds what is counted of compactions, tokens and costs, as
-// plain values: the counters of all clients, histograms with fixed bounds, sums
-// of tokens, and the part of them that belongs to one client.
+// Package tally counts compactions, tokens and costs in plain values: the
+// counters of all clients, histograms with fixed bounds, sums of tokens, and
+// the part of each client.
 //
-// Invariants: figures only grow, but where a part is taken off; a copy shares
-// nothing with what it was made of.
+// Invariants: counters only grow, except when a part is subtracted; a copy
+// shares no memory with its original.
 //
-// It has no sessions and stores nothing: observer/fleet decides what counts, and when.
+// The package does not know sessions and stores nothing: observer/fleet decides
+// which events count, and when.
 package tally
 
 import (
@@ -14,7 +15,8 @@ import (
 	"sm/transcript"
 )
 
-// PreTokensBounds are the upper bounds of context sizes before compactions, in tokens.
+// PreTokensBounds returns the upper bounds of context sizes before compactions,
+// in tokens.
 func PreTokensBounds() []float64 {
 	return []float64{
 		25e3,
@@ -33,26 +35,27 @@ func PreTokensBounds() []float64 {
 	}
 }
 
-// DurationBounds are the upper bounds of how long compactions took, in seconds.
+// DurationBounds returns the upper bounds of the duration of compactions, in
+// seconds.
 func DurationBounds() []float64 {
 	return []float64{1, 2.5, 5, 10, 20, 30, 45, 60, 90, 120, 180, 300}
 }
 
-// Histogram counts observations up to each of its bounds. Counts has one element
-// more than the bounds that its owner uses: the last one is for all beyond them.
+// Histogram counts observations up to each of its bounds. Counts has one
+// element more than the bounds: the last one counts larger values.
 type Histogram struct {
 	Counts []uint64
 	Sum    float64
 }
 
-// Observe counts v, which belongs to the first bound that is not below it.
+// Observe counts v for the first bound that is not below v.
 func (h *Histogram) Observe(v float64, bounds []float64) {
 	i, _ := slices.BinarySearch(bounds, v)
 	h.Counts[i]++
 	h.Sum += v
 }
 
-// Clone copies, and gives a histogram that never counted its buckets.
+// Clone returns a deep copy, in which Counts has its full length.
 func (h Histogram) Clone(bounds []float64) Histogram {
 	counts := h.Counts
 	h.Counts = make([]uint64, len(bounds)+1)
@@ -75,7 +78,7 @@ type Sums struct {
 	Duration    Histogram // of compactions, in seconds
 }
 
-// Clone copies, and gives histograms that never counted their buckets.
+// Clone returns a deep copy, in which the histograms have their buckets.
 func (s Sums) Clone() Sums {
 	s.PreTokens = s.PreTokens.Clone(PreTokensBounds())
 	s.Duration = s.Duration.Clone(DurationBounds())
@@ -93,7 +96,7 @@ func (s *Sums) compacted(e *transcript.Compaction) {
 	}
 }
 
-// subtract takes off a part.
+// subtract subtracts a part.
 func (s *Sums) subtract(part *Sums) {
 	for i, n := range part.Compactions {
 		s.Compactions[i] -= n
@@ -103,19 +106,20 @@ func (s *Sums) subtract(part *Sums) {
 	s.Duration.subtract(&part.Duration)
 }
 
-// Part is what belongs to one client.
+// Part has the counters of one client.
 type Part struct {
 	Client string
 	Sums
-	// Limits are the newest rate limits of the client's account: five hours, seven days.
+	// Limits are the newest rate limits of the client's account, for five hours
+	// and for seven days.
 	Limits [2]transcript.Limit
-	// Attempts counts compactions that its agents began, by trigger, Storms
-	// those of its agents.
+	// Attempts counts the compactions that its agents began, by trigger, Storms
+	// the storms of its agents.
 	Attempts [4]uint64
 	Storms   uint64
 }
 
-// Limited takes newer rate limits.
+// Limited applies newer rate limits.
 func (p *Part) Limited(limits [2]transcript.Limit) {
 	for i, l := range limits {
 		if l.Resets != 0 && l.At >= p.Limits[i].At {

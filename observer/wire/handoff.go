@@ -5,7 +5,7 @@ import (
 	"sm/observer/api"
 )
 
-// Handoff is a handoff in JSON.
+// Handoff converts a handoff.
 func Handoff(x rotation.Rotation) api.Handoff {
 	out := api.Handoff{
 		ID:          x.ID,

@@ -8,7 +8,7 @@ import (
 	"sm/observer/api"
 )
 
-// Message is a message in JSON.
+// Message converts a message.
 func Message(m outbox.Message) api.Message {
 	out := api.Message{
 		ID:        m.ID,
@@ -33,7 +33,7 @@ func Message(m outbox.Message) api.Message {
 	return out
 }
 
-// Mode reads a delivery mode; none is sequential.
+// Mode parses a delivery mode; "" is sequential.
 func Mode(name string) (m alerts.Mode, ok bool) {
 	for m := range alerts.Urgent + 1 {
 		if cmp.Or(name, alerts.Sequential.String()) == m.String() {

@@ -12,7 +12,7 @@ import (
 	"sm/transcript/wording"
 )
 
-// Reminder is a reminder in JSON.
+// Reminder converts a reminder.
 func Reminder(r alerts.Reminder) api.Reminder {
 	out := api.Reminder{
 		ID:     r.ID,
@@ -31,12 +31,12 @@ func Reminder(r alerts.Reminder) api.Reminder {
 	return out
 }
 
-// maxRemindSeconds bounds the times of reminders: a year.
+// maxRemindSeconds limits the times of reminders to a year.
 const maxRemindSeconds = 365 * 24 * 60 * 60
 
-// NewReminder parses a posted reminder; whether its times go together is for the engine to
-// check. Its text may have most bytes with its heading, 0 for any number. The problem is ""
-// or an error with the remedy.
+// NewReminder converts a new reminder. The engine checks whether its times are
+// consistent. Its text with its heading may have most bytes, 0 for no limit.
+// problem is "" or an error text with advice.
 func NewReminder(
 	in *api.NewReminder,
 	most int,

@@ -82,11 +82,11 @@ func Session(v fleet.View) api.Session {
 		s.Level = v.Level.String()
 		s.ContextSource = sourceName(v.Source)
 		s.ClearedTokens = v.Reading.Cleared
-	} else if n := v.Details().Estimate; n > 0 { // what the client shows meanwhile
+	} else if n := v.Details().Estimate; n > 0 { // shown by the client meanwhile
 		s.UsedPercentage = new(v.Window.Percent(n))
 	}
 	if v.Active == 0 && v.Path == "" {
-		s.LastActive = at(v.Seen()) // an agent that has no transcript yet
+		s.LastActive = at(v.Seen()) // an agent without a transcript
 	}
 	report := v.Agent.Report
 	if report.Cost.Known {
@@ -105,7 +105,7 @@ func Session(v fleet.View) api.Session {
 	return s
 }
 
-// billOf is what a boundary cost.
+// billOf converts a bill, nil for none.
 func billOf(b *transcript.Bill) *api.Bill {
 	if b == nil {
 		return nil
@@ -137,7 +137,7 @@ func billOf(b *transcript.Bill) *api.Bill {
 	return w
 }
 
-// RateLimits are those of both clients' accounts in JSON; the parts are of
+// RateLimits converts the limits of both clients' accounts; parts are those of
 // clients other than Claude Code.
 func RateLimits(claude [2]fleet.Limit, parts []tally.Part, now time.Time) api.RateLimits {
 	all := rateLimits(claude)
@@ -158,12 +158,12 @@ func rateLimits(limits [2]fleet.Limit) (all api.RateLimits) {
 	return all
 }
 
-// sourceName is a reading's source as metrics and JSON write it.
+// sourceName returns the name of a reading's source in metrics and JSON.
 func sourceName(s transcript.Source) string {
 	return [...]string{"transcript", "statusline", "estimate"}[s]
 }
 
-// AddPolicy adds what the engine has about the agent of a session.
+// AddPolicy adds the engine's state of a session's agent.
 func AddPolicy(s *api.Session, v *fleet.View, p *alerts.View) {
 	switch p.Level {
 	case alerts.Warn:
@@ -220,7 +220,7 @@ func compactions(counts transcript.TriggerCounts) (c api.Compactions) {
 	return c
 }
 
-// at is a time in JSON, nil for none.
+// at converts a time, nil for none.
 func at(i transcript.Instant) *time.Time { return timeOrNil(i.Time()) }
 
 func timeOrNil(t time.Time) *time.Time {
@@ -230,8 +230,9 @@ func timeOrNil(t time.Time) *time.Time {
 	return &t
 }
 
-// stateOf returns the status in the client's registry, or else derives one from the turns
-// of the transcript: the client of a turn that has been open for long has ended.
+// stateOf returns the status in the client's registry. Without one it derives
+// the state from the turns of the transcript: if a turn has been open for long,
+// the client has ended.
 func stateOf(v fleet.View) string {
 	switch {
 	case v.Left:

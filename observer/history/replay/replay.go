@@ -1,10 +1,11 @@
-// Package replay runs the observer's policy over past transcripts: what would
-// have been sent when, and which compactions came without a warning.
+// Package replay runs the observer's policy over past transcripts: which
+// notices would have been sent when, and which compactions came without a
+// warning.
 //
-// Invariants: each session is played for itself, record for record, as if its
-// file had been followed. What is learned of where clients compact goes from
-// one session to the next, in the order in which they began. The same
-// transcripts and options give the same events.
+// Invariants: each session is replayed separately, record by record, as if its
+// file had been followed. Learned compaction sizes are passed from one session
+// to the next, in the order in which the sessions began. The same transcripts
+// and options give the same events.
 //
 // It reads no files and sends nothing to any agent.
 package replay
@@ -27,16 +28,16 @@ type Options struct {
 	Policy  alerts.Options
 	Windows []transcript.WindowRule
 	Clients clients.Table
-	Now     time.Time // when the made-up state directory begins
+	Now     time.Time // creation time of the simulated state directory
 }
 
-// An Event is a notice or a compaction. Its fields are those of a line of sm
-// replay --json, which is a contract.
+// An Event is a notice or a compaction, one line of sm replay --json. Its
+// fields are a contract.
 type Event struct {
 	Session string     `json:"session_id"`
 	Path    string     `json:"path"`
 	Project string     `json:"project"`
-	At      *time.Time `json:"at"`    // null where no record has a time
+	At      *time.Time `json:"at"`    // null without a record with a time
 	Event   string     `json:"event"` // notice, compaction
 	Cycle   int        `json:"cycle"` // that of the notice, or the one that the compaction ended
 	// Kind, To, Mode and Text are those of a notice.
@@ -48,15 +49,15 @@ type Event struct {
 	Trigger   string `json:"trigger,omitempty"`
 	PreTokens int64  `json:"pre_tokens,omitempty"`
 	Warned    *bool  `json:"warned,omitempty"`
-	// Threshold is the size at which the client was taken to compact,
-	// ThresholdSource where that is from: configured, seen, assumed.
+	// Threshold is the size at which the client was assumed to compact,
+	// ThresholdSource its source: configured, seen, assumed.
 	Threshold       int64  `json:"threshold_tokens,omitempty"`
 	ThresholdSource string `json:"threshold_source,omitempty"`
 }
 
-// Run replays each session, in the order of changes, and returns all events by time,
-// those without a time first. It drops the records of changes. The error means that
-// ctx has ended, or that the policy is invalid.
+// Run replays each session, in the order of changes, and returns all events by
+// time, those without a time first. It drops the records of changes. The error
+// means that ctx has ended, or that the policy is invalid.
 func Run(ctx context.Context, changes []transcript.Change, o Options) ([]Event, error) {
 	f := fleet.New(fleet.Options{
 		Windows:    o.Windows,
@@ -101,15 +102,16 @@ func Run(ctx context.Context, changes []transcript.Change, o Options) ([]Event, 
 	return all, nil
 }
 
-// A player gives the events of one session to an engine, and keeps what the engine does.
+// A player passes the events of one session to an engine, and keeps the
+// results.
 type player struct {
-	session Event // without what happened
+	session Event // the common fields of its events
 	events  []Event
 	now     time.Time
 	cycle   int // the present one
 }
 
-// play gives the events to the engine, and the time that passes between them.
+// play passes the events to the engine, and advances the time between them.
 func (p *player) play(engine *alerts.Engine, events []alerts.Event) {
 	next := time.Time{}
 	tick := func(now time.Time) {
@@ -128,8 +130,8 @@ func (p *player) play(engine *alerts.Engine, events []alerts.Event) {
 		before := p.cycle
 		p.note(engine, engine.Step(ev))
 		if ev.Kind == alerts.EventCompacted && !ev.History && p.cycle == before {
-			// It opened no cycle and had no notice before it: a fork writes the
-			// compactions that it has copied after newer records.
+			// It opened no cycle, so it had no notice before it: a fork writes
+			// copied compactions after newer records.
 			p.compacted(alerts.Opened{
 				At:        ev.At,
 				Cycle:     p.cycle + 1,
@@ -179,8 +181,8 @@ func (p *player) note(engine *alerts.Engine, actions []alerts.Action) {
 	}
 }
 
-// recorded is the time of a record, nil for none: records without a time are
-// counted from the year 1.
+// recorded returns the time of a record, nil for none: records without a time
+// are counted from the year 1.
 func recorded(t time.Time) *time.Time {
 	if t.Year() < 1971 {
 		return nil

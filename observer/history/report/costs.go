@@ -11,7 +11,7 @@ import (
 // followedBy is how many replies must follow a boundary for its bill to count.
 const followedBy = 10
 
-// Costs are what the boundaries of contexts cost.
+// Costs has the costs of the boundaries of contexts.
 type Costs struct {
 	Compactions Cost `json:"compactions"`
 	Handoffs    Cost `json:"handoffs"`
@@ -22,45 +22,47 @@ type Costs struct {
 // also in several transcripts.
 type Cost struct {
 	Count int `json:"count"`
-	// Followed are those followed by at least 10 replies. Of these alone are
-	// the next four figures: those after which a file was read again, the calls
-	// that read a file in the 25 replies after, those of them whose file a call
-	// in the same transcript had read before, and the tokens by which these
-	// made the context grow. Codex has no tool that reads: there a command
-	// counts that shows one file and does nothing else. Of a session that began
-	// with a handoff or a clear, the transcript before it counts as the same.
+	// Followed counts the boundaries that are followed by at least 10 replies.
+	// The next four fields are of these alone: the boundaries after which a
+	// file was read again, the calls that read a file in the 25 replies after,
+	// the calls whose file was read before in the same transcript, and the
+	// tokens by which the latter made the context grow. Codex has no tool for
+	// reading: a command counts that shows one file and does nothing else. A
+	// session that began with a handoff or a clear counts with the transcript
+	// before it.
 	Followed    int   `json:"followed"`
 	WithRereads int   `json:"with_rereads"`
 	Reads       int   `json:"reads"`
 	Rereads     int   `json:"rereads"`
 	Tokens      int64 `json:"reread_tokens"`
-	// Dropped sums up by how much contexts were smaller afterwards, Seconds how
-	// long it took, where that is known.
+	// Dropped is the sum of the tokens by which contexts were smaller
+	// afterwards, Seconds that of the durations, where known.
 	Dropped int64 `json:"tokens_dropped"`
 	Seconds int64 `json:"seconds"`
-	// All is Tokens of all boundaries, however few replies followed, and AllRereads
-	// is Rereads of these: the last replies of a session show no growth.
+	// All is Tokens of all boundaries, however few replies followed, and
+	// AllRereads the Rereads of these: the last replies of a session show no
+	// growth.
 	All        int64 `json:"-"`
 	AllRereads int   `json:"-"`
 	millis     int64
 }
 
-// Spent is what compactions cost beside the work: the tokens that were read
-// again, however few replies followed, and how long they took, where that is known.
+// Spent is the cost of compactions: the tokens that were read again, however
+// few replies followed, and the durations, where known.
 type Spent struct {
 	Tokens  int64 `json:"reread_tokens"`
 	Seconds int64 `json:"seconds"`
-	// USD is an estimate for Tokens, by what it costs to write them to the cache;
+	// USD is an estimate for Tokens by the price of writing them to the cache;
 	// null if a model has no price.
 	USD *float64 `json:"estimated_cost_usd"`
 }
 
-// EnoughToTune is how many compactions not made by hand package tune needs to choose
-// thresholds.
+// EnoughToTune is how many compactions that were not manual package tune needs
+// to choose thresholds.
 const EnoughToTune = 10
 
-// advise chooses the advice. Without notices no agent hands over in time, so that they
-// come first.
+// advise sets the advice. Notices come first, as without them no agent hands
+// over in time.
 func (r *Report) advise(noticed bool) {
 	saved := &r.Saved
 	switch {
@@ -76,7 +78,7 @@ func (r *Report) advise(noticed bool) {
 	}
 }
 
-// ProjectCosts are those of one project.
+// ProjectCosts has the costs of one project.
 type ProjectCosts struct {
 	Name string `json:"name"` // "" if the records have none
 	Costs
@@ -85,14 +87,14 @@ type ProjectCosts struct {
 // RereadFile is a file that was read again after compactions.
 type RereadFile struct {
 	Project string `json:"project"`
-	Name    string `json:"name,omitempty"` // below the project's folder; only where names are asked for
+	Name    string `json:"name,omitempty"` // relative to the project's folder; only if names are requested
 	Rereads int    `json:"rereads"`
 	Tokens  int64  `json:"reread_tokens"`
-	After   int    `json:"after_compactions"` // after how many of them
+	After   int    `json:"after_compactions"` // number of compactions
 	key     transcript.Key
 }
 
-// Boundary is one with what was read again after it, in tokens.
+// Boundary is a boundary with the tokens that were read again after it.
 type Boundary struct {
 	At     time.Time
 	Kind   string
@@ -101,16 +103,16 @@ type Boundary struct {
 
 // Saved estimates the savings in tokens that were read again after compactions.
 type Saved struct {
-	// ByHandoffs is by handing over instead: as much as handoffs made contexts
-	// grow less by rereads, for each; null where there are too few handoffs
-	// for a mean.
+	// ByHandoffs is the saving if agents had handed over instead: for each
+	// compaction the difference between the mean rereads of compactions and
+	// handoffs. It is null if there are too few handoffs for a mean.
 	ByHandoffs *int64 `json:"by_handoffs"`
 	// ByFiles is the saving if the files most often read again were in the context.
 	ByFiles int64 `json:"by_files"`
 }
 
 const (
-	// maxFiles bounds the files that a report lists.
+	// maxFiles limits the files in a report.
 	maxFiles = 10
 	// leastHandoffs is how many followed handoffs are needed for a mean cost.
 	leastHandoffs = 3
@@ -136,7 +138,7 @@ func (c *Costs) add(b *transcript.Bill) {
 	x.Tokens += b.Tokens
 }
 
-// costs fills in what boundaries cost.
+// costs sets the costs of boundaries.
 func (r *Report) costs(list []*history.Bill, projects map[string]string, prices transcript.Prices) {
 	usd := 0.0
 	priced := true
@@ -207,7 +209,7 @@ func countFiles(files map[transcript.Key]*RereadFile, project string, b *transcr
 	}
 }
 
-// Unnamed takes the names of files out of a report.
+// Unnamed removes the names of files from a report.
 func (r *Report) Unnamed() {
 	for _, c := range r.Clients {
 		c.Unnamed()

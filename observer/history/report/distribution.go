@@ -2,15 +2,15 @@ package report
 
 import "sm/observer/history"
 
-// MaxBins bounds the lines of a histogram.
+// MaxBins limits the bins of a histogram.
 const MaxBins = 12
 
-// Distribution is the distribution of figures. The quantiles are null without any
-// figure; of an even number the median is the mean of the two in the middle,
-// rounded down, and the others are the nearest rank.
+// Distribution is the distribution of figures. The quantiles are null without
+// figures. Of an even number of figures the median is the mean of the two in
+// the middle, rounded down; the other quantiles are nearest ranks.
 type Distribution struct {
 	Known     int    `json:"known"`
-	Unknown   int    `json:"unknown"` // cases whose figure is not known
+	Unknown   int    `json:"unknown"` // cases without a figure
 	Min       *int64 `json:"min"`
 	P10       *int64 `json:"p10"`
 	Median    *int64 `json:"median"`
@@ -19,15 +19,16 @@ type Distribution struct {
 	Histogram []Bin  `json:"histogram"` // without gaps, [] without any figure
 }
 
-// Bin counts the figures of From and more, but less than To.
+// Bin counts the figures from From up to, but not including, To.
 type Bin struct {
 	From  int64 `json:"from"`
 	To    int64 `json:"to"`
 	Count int   `json:"count"`
 }
 
-// DistributionOf sorts the figures, which are known of so many cases. Bins are at least so wide, and wider by
-// nice steps until they are no more than MaxBins.
+// DistributionOf sorts the figures and returns their distribution. cases is the
+// number of cases, with or without a figure. width is the minimum width of a
+// bin, which grows in steps until there are at most MaxBins.
 func DistributionOf(figures []int64, cases int, width int64) Distribution {
 	return Distribution{
 		Known:     len(figures),
@@ -41,8 +42,8 @@ func DistributionOf(figures []int64, cases int, width int64) Distribution {
 	}
 }
 
-// Widened is a width, or the next one of 1, 2, 5, 10 times it and so on, that divides the
-// figures from lowest to highest into at most so many parts.
+// Widened returns width, or the smallest of 2, 5, 10, 20 times it and so on,
+// that divides the range from lowest to highest into at most most parts.
 func Widened(width, lowest, highest, most int64) int64 {
 	for i := 0; highest/width-lowest/width >= most; i++ {
 		width = width * []int64{2, 5, 2}[i%3] / []int64{1, 2, 1}[i%3]

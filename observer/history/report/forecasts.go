@@ -8,32 +8,33 @@ import (
 	"sm/transcript"
 )
 
-// Forecast are the forecasts made exactly so many replies before an automatic
-// compaction, as an observer would have made them then: with what was known by
-// that time. The figures are null without any.
+// Forecast has the results of the forecasts exactly Left replies before
+// automatic compactions, as an observer would have made them at that time. The
+// results are null if there are none.
 type Forecast struct {
 	Left      int      `json:"replies_left"`
 	Forecasts int      `json:"forecasts"`
 	Error     *float64 `json:"median_error"` // of |likely − left| / left
-	Within    *float64 `json:"within_range"` // the share of them with the true figure in the range
+	Within    *float64 `json:"within_range"` // share of the ranges that contain the true number
 	Width     *float64 `json:"median_width"` // of (high − low) / likely
 
 	errors, widths []float64
 	within         int
 }
 
-// forecastsLeft are the numbers of replies left that forecasts are scored by.
+// forecastsLeft returns the numbers of replies left for which forecasts are
+// scored.
 func forecastsLeft() [4]int { return [...]int{10, 20, 40, 80} }
 
-// forecasts asks an engine after each reply how far the compaction is, and
-// scores its answers when that has come.
+// forecasts keeps the forecasts of an engine after each reply, and scores them
+// at the compaction.
 type forecasts struct {
 	engine *alerts.Engine
 	agents map[string]foreseen
 	by     [4]Forecast
 }
 
-// foreseen are the answers for one agent in this cycle, the newest last.
+// foreseen has the forecasts for one agent in this cycle, the newest last.
 type foreseen struct {
 	tokens int64 // of the newest reply
 	ranges []alerts.Range
@@ -43,19 +44,20 @@ func newForecasts(engine *alerts.Engine) *forecasts {
 	return &forecasts{engine: engine, agents: map[string]foreseen{}}
 }
 
-// take passes an event to the engine. Events of all sessions must come by time.
+// take passes an event to the engine. The events of all sessions must be in
+// order of time.
 func (f *forecasts) take(t *history.Timeline, i int) {
 	ev := t.Events[i]
 	a := f.agents[ev.Agent]
 	switch ev.Kind {
 	case alerts.EventCompacted:
 		if !t.First[i] {
-			ev.Trigger = transcript.Unknown // it was learned where it happened
+			ev.Trigger = transcript.Unknown // the engine has learned the original
 		} else if ev.Trigger == transcript.Auto {
 			f.score(a.ranges)
 		}
 		a = foreseen{}
-	case alerts.EventReset: // what was foreseen of the conversation that was given up can never be scored
+	case alerts.EventReset: // forecasts for the abandoned conversation can never be scored
 		a = foreseen{tokens: ev.Tokens}
 	}
 	f.engine.Step(ev)
@@ -72,7 +74,7 @@ func (f *forecasts) take(t *history.Timeline, i int) {
 	}
 }
 
-// score compares what was forecast with what has come.
+// score compares the forecasts of a cycle with its length.
 func (f *forecasts) score(ranges []alerts.Range) {
 	for q, left := range forecastsLeft() {
 		i := len(ranges) - 1 - left

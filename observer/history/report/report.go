@@ -20,17 +20,17 @@ import (
 	"sm/transcript"
 )
 
-// Options are the rules by which transcripts are summed up.
+// Options are the options of a report.
 type Options struct {
 	Policy  alerts.Options          // defines a storm
 	Windows []transcript.WindowRule // windows that are configured for models
 	Prices  transcript.Prices       // for estimates
-	Since   transcript.Instant      // costs are those of boundaries since then
-	Now     time.Time               // a session with a newer record than ten minutes before may go on
+	Since   transcript.Instant      // only boundaries since then have costs
+	Now     time.Time               // a session with a record of the last ten minutes may continue
 }
 
-// Of summarizes a history. The error means that the policy is invalid, or that the context
-// has ended.
+// Of summarizes a history. The error means that the policy is invalid, or that
+// ctx has ended.
 func Of(ctx context.Context, h *history.History, o Options) (*Report, error) {
 	views := h.Settle(o.Windows, o.Now)
 	folders := map[string]string{} // by name
@@ -42,7 +42,7 @@ func Of(ctx context.Context, h *history.History, o Options) (*Report, error) {
 			folders[name] = folder
 		}
 	}
-	projects := map[string]string{} // of agents
+	projects := map[string]string{} // by agent
 	for i := range views {
 		name := views[i].Project
 		if several[name] {
@@ -88,8 +88,8 @@ func Of(ctx context.Context, h *history.History, o Options) (*Report, error) {
 	return r, nil
 }
 
-// folderAbove is the folder in which a session's project is, with a slash; "" if the path
-// does not show it.
+// folderAbove returns the parent folder of a session's project, with a slash;
+// "" if the path does not show it.
 func folderAbove(v *fleet.View) string {
 	path := strings.ReplaceAll(v.CWD, `\`, "/") + "/"
 	above, _, found := strings.Cut(path, "/"+v.Project+"/")
@@ -99,15 +99,16 @@ func folderAbove(v *fleet.View) string {
 	return above[strings.LastIndexByte(above, '/')+1:] + "/"
 }
 
-// Report is what `sm report --json` prints. Its fields are a contract. Sizes are in tokens.
+// Report is the output of `sm report --json`. Its fields are a contract. Sizes
+// are in tokens.
 type Report struct {
 	Sessions    int             `json:"sessions"`
 	Turns       int             `json:"turns"`
 	Compactions api.Compactions `json:"compactions"`
 	From        *time.Time      `json:"from"` // the oldest and newest record, null without any time
 	To          *time.Time      `json:"to"`
-	// Dropped sums up by how much contexts were smaller after a compaction,
-	// where both sizes are known.
+	// Dropped is the sum of the tokens by which contexts were smaller after
+	// compactions, where both sizes are known.
 	Dropped int64 `json:"tokens_dropped"`
 	Storms  int   `json:"storms"`
 	Spent   Spent `json:"spent"`
@@ -118,31 +119,31 @@ type Report struct {
 	ProjectCosts []ProjectCosts `json:"costs_by_project"`
 	RereadFiles  []RereadFile   `json:"reread_files"`
 	Saved        Saved          `json:"saved"`
-	// Boundaries are those with a time, for charts.
+	// Boundaries has the boundaries with a time, for charts.
 	Boundaries []Boundary `json:"-"`
 
 	Projects []Row `json:"projects"`
 	Models   []Row `json:"models"`
 	Months   []Row `json:"months"`
 
-	// Pre is the context size before compactions that were made neither by hand
-	// (ManualPre) nor while idle (IdlePre). Post is the first reading after any
-	// compaction, PostPercentage its share of the window.
+	// Pre has the context sizes before compactions that were neither manual
+	// (ManualPre) nor idle (IdlePre). Post has the first readings after any
+	// compaction, PostPercentage their shares of the window.
 	Pre            Distribution `json:"pre_tokens"`
 	ManualPre      Distribution `json:"manual_pre_tokens"`
 	IdlePre        Distribution `json:"idle_pre_tokens"`
 	Post           Distribution `json:"post_tokens"`
 	PostPercentage Distribution `json:"post_percentage"`
-	// TurnsPerCycle is of the cycles that a compaction ended, with the turns
-	// that a fork has copied into its own; unknown where a transcript begins
-	// with the compaction.
+	// TurnsPerCycle has the turns of the cycles that a compaction ended,
+	// including turns that a fork has copied. They are unknown if a transcript
+	// begins with the compaction.
 	TurnsPerCycle Distribution `json:"turns_per_cycle"`
 
 	Threshold Threshold  `json:"compaction_threshold"`
 	Forecast  []Forecast `json:"forecast"`       // by replies left: 10, 20, 40, 80
 	Strange   int        `json:"no_transcripts"` // files without a single record, which are left out
 
-	// Clients are the parts of the clients, where there are several.
+	// Clients has the reports of each client, if there are several.
 	Clients []Client `json:"by_client,omitempty"`
 	// Advice is the command that is likely to help most, "" for none.
 	Advice string `json:"advice"`
@@ -154,7 +155,8 @@ type Client struct {
 	*Report
 }
 
-// Compacted returns the parts of the clients with compactions, nil unless there are several.
+// Compacted returns the reports of clients with compactions, nil unless there
+// are several.
 func (r *Report) Compacted() (parts []Client) {
 	for _, c := range r.Clients {
 		if c.Compactions.Total() > 0 {
@@ -167,8 +169,9 @@ func (r *Report) Compacted() (parts []Client) {
 	return parts
 }
 
-// Row is the part of one project, model or month. A session counts for its last
-// model and the month in which it began, a turn for the model that answered it.
+// Row has the counts of one project, model or month. A session counts for its
+// last model and the month in which it began, a turn for the model that
+// answered it.
 type Row struct {
 	Name        string          `json:"name"` // "" if the records have none
 	Sessions    int             `json:"sessions"`
@@ -176,13 +179,14 @@ type Row struct {
 	Compactions api.Compactions `json:"compactions"`
 }
 
-// Threshold sums up the compactions that were not made by hand; null for what is not known.
+// Threshold summarizes the compactions that were not manual; unknown values are
+// null.
 type Threshold struct {
-	Typical    *Range `json:"typical"`     // four of five lie in it
+	Typical    *Range `json:"typical"`     // contains four of five
 	MostCommon *Range `json:"most_common"` // the most frequent span of 10,000 tokens
-	After      *Range `json:"after"`       // four of five first readings lie in it
-	// Sessions are those with most such compactions of known size, at most two,
-	// and none with less than two.
+	After      *Range `json:"after"`       // contains four of five first readings
+	// Sessions has the sessions with the most such compactions of known size:
+	// at most two, with at least two compactions each.
 	Sessions []Session `json:"most_compacted"`
 }
 

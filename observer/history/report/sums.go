@@ -12,7 +12,7 @@ import (
 	"sm/transcript"
 )
 
-// The least widths of the bins of a report.
+// The minimum widths of the bins of a report.
 const (
 	tokenBin   = 10_000
 	percentBin = 5
@@ -22,26 +22,25 @@ const (
 // sums is a report in progress.
 type sums struct {
 	engine *alerts.Engine // for storms
-	// projects are those of the agents, byProject their rows.
+	// projects has the projects of agents, byProject the rows of projects.
 	projects  map[string]string
 	byProject map[string]*Row
 	models    map[string]*Row
 	months    map[string]*Row
 	total     Row
-	sizes     map[string][]int64 // by agent: those of pre
+	sizes     map[string][]int64 // of pre, by agent
 	cycle
 
-	// The figures that are known.
+	// The known figures.
 	pre, manual, idle, post, percent, perCycle []int64
 }
 
-// cycle is the present one of the transcript that is added. What is kept of its last
-// compaction waits for the first reading after it.
+// cycle is the present cycle of the transcript that is added, and its last
+// compaction, which waits for the first reading after it.
 type cycle struct {
-	turns int  // with those that were copied
-	shown bool // the transcript has shown something of it
-	// at is that of the compaction that no reading has followed yet; waiting is
-	// false without one.
+	turns int  // including copied ones
+	shown bool // the transcript has an event of it
+	// at is the time of the compaction that is waiting for a reading.
 	waiting bool
 	at      time.Time
 }
@@ -74,7 +73,7 @@ func (s *sums) take(t *history.Timeline) {
 		case alerts.EventReading:
 			s.shown = true
 			s.read(ev)
-		case alerts.EventReset: // a rewind takes back the turns of the cycle but the one that goes on from there
+		case alerts.EventReset: // a rewind removes the turns of the cycle except for the one that continues
 			s.turns = 0
 			if i > 0 && t.Events[i-1].Kind == alerts.EventTurnStart {
 				s.turns = 1
@@ -85,7 +84,7 @@ func (s *sums) take(t *history.Timeline) {
 				s.compacted(ev, t.Sizes[i])
 			}
 			s.turns = 0
-			s.shown = true // not seen is at most a first cycle: that of a transcript that begins with its end
+			s.shown = true // only the first cycle may begin before the transcript
 		}
 		if t.First[i] {
 			s.engine.Step(*ev)
@@ -96,7 +95,7 @@ func (s *sums) take(t *history.Timeline) {
 
 func (s *sums) read(ev *alerts.Event) {
 	if !s.waiting || !ev.At.IsZero() && ev.At.Before(s.at) {
-		return // or it is of the cycle before, and was only written late
+		return // not waiting, or a late record of the previous cycle
 	}
 	s.waiting = false
 	window := transcript.Window{Tokens: ev.Window, Reserved: ev.Reserved}
@@ -125,7 +124,8 @@ func (s *sums) compacted(ev *alerts.Event, size int64) {
 	}
 }
 
-// rows are those that something of an agent and a model counts for that happened at a time.
+// rows returns the rows in which an event of an agent and a model at a time
+// counts.
 func (s *sums) rows(agent, model string, at time.Time) [4]*Row {
 	month := "" // of the local calendar
 	if !at.IsZero() {
@@ -146,7 +146,7 @@ func rowOf(rows map[string]*Row, name string) *Row {
 	return rows[name]
 }
 
-// report is what it all adds up to, with the sessions that there are.
+// report returns the report of the sums and of the sessions.
 func (s *sums) report(views []fleet.View) *Report {
 	r := &Report{Storms: int(s.engine.Counters().Storms)}
 	var most []Session
@@ -189,7 +189,7 @@ func (s *sums) report(views []fleet.View) *Report {
 	r.Threshold = s.threshold(r, most)
 	r.Projects = ordered(s.byProject, busier)
 	r.Models = ordered(s.models, busier)
-	r.Months = ordered(s.months, func(a, b Row) int { // what has no month comes last
+	r.Months = ordered(s.months, func(a, b Row) int { // without a month last
 		return cmp.Compare(cmp.Or(a.Name, "z"), cmp.Or(b.Name, "z"))
 	})
 	return r
@@ -205,7 +205,8 @@ func busier(a, b Row) int {
 	)
 }
 
-// ordered lists the values of a map in an order in which no two are equal.
+// ordered returns the sorted values of a map. compare must not find two of them
+// equal.
 func ordered[K comparable, V any](values map[K]*V, compare func(a, b V) int) []V {
 	list := []V{}
 	for _, v := range values {
@@ -215,7 +216,7 @@ func ordered[K comparable, V any](values map[K]*V, compare func(a, b V) int) []V
 	return list
 }
 
-// threshold answers where clients compact.
+// threshold summarizes the sizes at which clients compact.
 func (s *sums) threshold(r *Report, sessions []Session) Threshold {
 	slices.SortStableFunc(sessions, func(a, b Session) int {
 		return cmp.Or(
@@ -243,7 +244,7 @@ func (s *sums) threshold(r *Report, sessions []Session) Threshold {
 	return t
 }
 
-// rangeOf is where four of five figures lie, nil without any.
+// rangeOf returns the range of four of five figures, nil if there are none.
 func rangeOf(d *Distribution) *Range {
 	if d.Known == 0 {
 		return nil

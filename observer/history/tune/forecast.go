@@ -8,31 +8,33 @@ import (
 	"sm/observer/history"
 )
 
-// Forecast has the forecasts made with a number of turns left before
-// compactions that were not manual.
+// Forecast has the results of the forecasts that were made a number of turns
+// before compactions that were not manual.
 type Forecast struct {
 	Left      int `json:"turns_left"`
 	Forecasts int `json:"forecasts"`
-	Known     int `json:"known"` // the others had seen too little for a figure
-	// Error is the median of |likely − left| / left over those Known, null
-	// without any; Within is the share of them with the true figure in the range.
+	Known     int `json:"known"` // the others had too little data
+	// Error is the median of |likely − left| / left over Known, null if there
+	// are none; Within is the share of them whose range contains the true
+	// number.
 	Error  *float64 `json:"median_error"`
 	Within float64  `json:"within_range"`
 
 	errors []float64
 }
 
-// forecaster compares forecasts with the truth.
+// forecaster compares forecasts with the true numbers.
 type forecaster struct {
 	turns []alerts.View // before each turn of the cycle
 	by    [4]Forecast
 }
 
-// forecastsLeft are the numbers of turns left by which forecasts are scored.
+// forecastsLeft returns the numbers of turns left for which forecasts are
+// scored.
 func forecastsLeft() [4]int { return [...]int{10, 5, 3, 1} }
 
-// expect keeps the forecast before a turn, and compares those of a cycle once its
-// compaction has come. One that is a copy was scored where it happened.
+// expect keeps the forecast before each turn, and scores those of a cycle at
+// its compaction. A copied compaction was scored in its original transcript.
 func (f *forecaster) expect(engine *alerts.Engine, t *history.Timeline, i int) {
 	switch ev := &t.Events[i]; ev.Kind {
 	case alerts.EventTurnStart:
@@ -71,8 +73,8 @@ func (f *forecaster) score() {
 	}
 }
 
-// holds reports whether a range contains the truth. The turn of the compaction
-// itself may count or not.
+// holds reports whether a range contains the true number. The turn of the
+// compaction itself may count or not.
 func holds(r alerts.Range, left float64) bool { return r.Low <= left && r.High >= left-1 }
 
 func (f *forecaster) figures() []Forecast {

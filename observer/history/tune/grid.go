@@ -1,5 +1,6 @@
-// Package tune tries thresholds on past transcripts: what each pair of notices would
-// have been worth, by the observer's own engine, and which pair to change to.
+// Package tune evaluates thresholds on past transcripts with the observer's own
+// engine: how useful the notices of each pair would have been, and which pair
+// to change to.
 //
 // A change is advised only if it is better by more than the standard error of the
 // measure. The package changes no configuration and prints nothing.
@@ -19,49 +20,49 @@ import (
 	"sm/transcript"
 )
 
-// The steps of the ladders.
+// The steps of the thresholds to try.
 const (
 	percentFrom, percentTo, percentStep = 30, 95, 5
 	tokenSteps                          = 16 // at most
-	// Enough is how many compactions there must be to choose by.
+	// Enough is the minimum number of compactions for a choice.
 	Enough = report.EnoughToTune
 )
 
-// Grid is what `sm replay --grid --json` prints. Its fields are a contract.
+// Grid is the output of `sm replay --grid --json`. Its fields are a contract.
 type Grid struct {
 	Sessions    int             `json:"sessions"`    // with a reading of their own
 	Cycles      int             `json:"cycles"`      // with a reading
-	Compactions api.Compactions `json:"compactions"` // all, Unseen as well
+	Compactions api.Compactions `json:"compactions"` // all, including Unseen
 	Advice      Advice          `json:"advice"`
-	// Chosen is null where there is nothing to choose by.
+	// Chosen is null if no pair can be chosen.
 	Chosen   *Candidate  `json:"chosen"`
 	Current  Candidate   `json:"current"` // by the configuration, or --warning and --critical
 	Default  Candidate   `json:"default"`
 	Pairs    []Candidate `json:"pairs"`
 	Forecast []Forecast  `json:"forecast"`
-	// Configuration are the lines to paste, [] where there is nothing to change to.
+	// Configuration has the lines to paste, [] for no change.
 	Configuration []string `json:"configuration"`
-	// Unseen are the compactions before which their transcript shows no
-	// reading, so that notices cannot be judged: it begins with them.
+	// Unseen counts the compactions whose transcript has no reading before
+	// them, because it begins there, so that notices cannot be judged.
 	Unseen int `json:"unseen"`
-	// Active are the cycles left out because they may go on: their sessions have
-	// a record of the last ten minutes.
+	// Active counts the cycles that are left out because they may continue:
+	// their sessions have a record of the last ten minutes.
 	Active  int `json:"active"`
 	Strange int `json:"no_transcripts"` // files without a single record, which are left out
 }
 
-// Advice is what to do with the chosen thresholds.
+// Advice is the advice about the chosen thresholds.
 type Advice string
 
-// All there is to advise.
+// The values of Advice.
 const (
-	AdviceChange Advice = "change"  // they are better by more than chance makes
-	AdviceKeep   Advice = "keep"    // those in force are as good
+	AdviceChange Advice = "change"  // they are better by more than the standard error
+	AdviceKeep   Advice = "keep"    // the current ones are as good
 	AdviceNone   Advice = "none"    // no threshold gives a notice in time
 	AdviceTooFew Advice = "too_few" // too few compactions to choose by
 )
 
-// Candidate is a pair of thresholds with what it is worth. Unit is percent, tokens,
+// Candidate is a pair of thresholds with its results. Unit is percent, tokens,
 // or mixed.
 type Candidate struct {
 	Unit     string `json:"unit"`
@@ -72,22 +73,22 @@ type Candidate struct {
 	thresholds alerts.Thresholds
 }
 
-// Options are what to try.
+// Options are the options of Try.
 type Options struct {
-	// Policy is the observer's, with the thresholds to compare with; Configured
-	// are those of the configuration.
+	// Policy is the observer's policy with the thresholds to compare with;
+	// Configured are the configured thresholds.
 	Policy     alerts.Options
 	Configured alerts.Thresholds
 	Windows    []transcript.WindowRule // windows that are configured for models
-	Now        time.Time               // a session with a newer record than ten minutes before may go on
+	Now        time.Time               // a session with a record of the last ten minutes may continue
 }
 
 // Try replays all sessions for each threshold, and drops their records. The error
 // means that the policy is invalid, or that the context has ended.
 func Try(ctx context.Context, h *history.History, o Options) (*Grid, error) {
 	h.Settle(o.Windows, o.Now)
-	// What a client's compaction threshold does to notices is the same for all
-	// pairs, and no step of a ladder.
+	// The effect of a client's compaction threshold on notices is the same for
+	// all pairs.
 	current := windowAlone(o.Policy.Thresholds)
 	usual := windowAlone(alerts.Defaults().Thresholds)
 	o.Policy.Thresholds = alerts.Thresholds{}
@@ -110,14 +111,15 @@ func Try(ctx context.Context, h *history.History, o Options) (*Grid, error) {
 	return &g, nil
 }
 
-// windowAlone are thresholds without those that depend on where a client compacts.
+// windowAlone returns thresholds that depend on the window alone, not on the
+// size at which a client compacts.
 func windowAlone(t alerts.Thresholds) alerts.Thresholds {
 	t.WarningOfThreshold = 0
 	t.CriticalOfThreshold = 0
 	return t
 }
 
-// pairs measures all pairs of the ladders.
+// pairs measures all pairs of steps of the same unit.
 func (r *trial) pairs() []Candidate {
 	all := []Candidate{}
 	for i, warning := range r.steps {
@@ -141,7 +143,7 @@ func (r *trial) pairs() []Candidate {
 	return all
 }
 
-// NewCandidate returns a pair of thresholds without figures.
+// NewCandidate returns a pair of thresholds without results.
 func NewCandidate(t alerts.Thresholds) Candidate {
 	c := Candidate{
 		Unit:       "percent",
@@ -167,7 +169,7 @@ func (r *trial) play(t alerts.Thresholds) Candidate {
 	return c
 }
 
-// choose takes a pair and compares it with the current one.
+// choose chooses a pair and compares it with the current one.
 func (g *Grid) choose(configured alerts.Thresholds) {
 	if g.Current.Compactions < Enough {
 		g.Advice = AdviceTooFew
@@ -189,7 +191,7 @@ func (g *Grid) choose(configured alerts.Thresholds) {
 
 // Same reports whether two candidates give the same warnings in every window.
 func (c *Candidate) Same(other *Candidate) bool {
-	// In this window no threshold in percent is one in tokens.
+	// In this window no percentage equals a threshold in tokens.
 	window := transcript.Window{Tokens: 1_000_000_007}
 	warning, critical := c.thresholds.Limits(window, 0)
 	otherWarning, otherCritical := other.thresholds.Limits(window, 0)
@@ -223,7 +225,7 @@ func choice(pairs []Candidate) *Candidate {
 	return chosen
 }
 
-// before reports whether a pair is chosen rather than another one as good.
+// before reports whether a pair is preferred to another one that is as good.
 func (c *Candidate) before(other *Candidate) bool {
 	if (c.Unit == inPercent) != (other.Unit == inPercent) {
 		return c.Unit == inPercent
@@ -234,8 +236,8 @@ func (c *Candidate) before(other *Candidate) bool {
 	) < 0
 }
 
-// ConfigurationOf are the lines that set thresholds with any configuration:
-// configured thresholds in tokens would win over percentages.
+// ConfigurationOf returns the lines that set thresholds in any configuration:
+// configured thresholds in tokens would override percentages.
 func ConfigurationOf(t, configured alerts.Thresholds) []string {
 	lines := []string{"context_monitor:"}
 	add := func(name string, n int64) {

@@ -7,32 +7,34 @@ import (
 	"sm/observer/history"
 )
 
-// What makes a notice one in time, and what one in vain costs. They are part of
-// the stated measure.
+// The definition of a notice in time, and the cost of one in vain, as parts of
+// the measure.
 const (
-	// A warning reaches the agent at the end of a turn, so that the next one can go into a handoff.
+	// A warning reaches the agent at the end of a turn; the next turn can be
+	// used for a handoff.
 	timelyTurns = 2
-	// A critical notice reaches it between two tool calls; writing a document and
-	// handing over takes some.
+	// A critical notice reaches the agent between two tool calls; it needs some
+	// replies to write a document and hand over.
 	timelyReplies = 10
-	// vainCost is how much a cycle costs that was warned without need, beside
-	// one compacted without notice in time.
+	// vainCost is the cost of a cycle with a needless notice, relative to one
+	// that was compacted without a notice in time.
 	vainCost = 0.25
 )
 
-// Figures are what a pair of thresholds is worth on all sessions. Shares are 0
-// where there is nothing to share.
+// Figures are the results of a pair of thresholds over all sessions. Shares are
+// 0 if there are no cases.
 type Figures struct {
-	// Compactions counts those that were not manual and whose cycle has a reading.
-	// Warned came after any notice, Timely after one in time.
+	// Compactions counts the compactions that were not manual and whose cycle
+	// has a reading. Warned counts those after any notice, Timely those after a
+	// notice in time.
 	Compactions int     `json:"compactions"`
 	Warned      int     `json:"warned"`
 	Timely      int     `json:"timely"`
 	Coverage    float64 `json:"coverage"` // Timely of Compactions
-	// Used is how full contexts were at the first notice in time, as a share of
-	// their size at the compaction: a mean.
+	// Used is the mean size of contexts at the first notice in time, as a share
+	// of their size at the compaction.
 	Used float64 `json:"used"`
-	// Open are the cycles that are over without a compaction, a clear or a
+	// Open counts the cycles that ended without a compaction, a clear or a
 	// handoff, Vain those of them with a notice.
 	Open      int     `json:"open_cycles"`
 	Vain      int     `json:"warned_in_vain"`
@@ -43,11 +45,12 @@ type Figures struct {
 	Minutes Lead `json:"minutes_ahead"`
 
 	Measure float64 `json:"measure"`
-	// StandardError is that of Coverage × Used, for so few compactions.
+	// StandardError is the standard error of Coverage × Used.
 	StandardError float64 `json:"standard_error"`
 }
 
-// Lead is how far ahead notices came; null without any.
+// Lead is how far ahead of compactions the notices came; null if there are
+// none.
 type Lead struct {
 	Median *float64 `json:"median"`
 	Worst  *float64 `json:"worst"`
@@ -57,7 +60,7 @@ func leadOf(all []float64) Lead {
 	return Lead{history.Median(all), history.NearestRank(all, 0)}
 }
 
-// measure returns what the notices of a pair were worth:
+// measure returns the results of the notices of a pair:
 //
 //	measure = coverage × used − vainCost × vain share
 func (r *trial) measure(p pair) (f Figures) {
@@ -113,7 +116,8 @@ func timely(warning, critical, end *point) *point {
 	return nil
 }
 
-// used returns how full the context was at a notice, of its size at the compaction: 0..1.
+// used returns the size of the context at a notice as a share of the size at
+// the compaction, 0 to 1.
 func (c *cycle) used(p *point) float64 {
 	if c.size <= 0 {
 		return 1 // the size is not known
@@ -121,7 +125,7 @@ func (c *cycle) used(p *point) float64 {
 	return min(1, float64(p.tokens)/float64(c.size))
 }
 
-// Share is a part of a whole, 0..1; 0 of nothing.
+// Share returns part as a share of whole, 0 to 1; 0 if whole is 0.
 func Share(part float64, whole int) float64 {
 	if whole == 0 {
 		return 0

@@ -22,7 +22,7 @@ type step struct {
 	at   int64
 }
 
-// reached reports whether a context is as large as a step.
+// reached reports whether a context has reached a step.
 func (s step) reached(v *alerts.View) bool {
 	limit := s.at
 	if s.unit == inPercent {
@@ -31,22 +31,23 @@ func (s step) reached(v *alerts.View) bool {
 	return limit > 0 && v.Tokens >= limit
 }
 
-// none is a threshold that is switched off.
+// none is a threshold that is disabled.
 const none = -1
 
-// pair has the steps of a warning and a critical notice, or none.
+// pair has the indexes of the steps of a warning and a critical notice, or
+// none.
 type pair struct{ warning, critical int }
 
-// trial finds the notices that each step alone would lead to. Neither notice of a
-// pair waits for the other, so that those of a pair follow from two steps.
+// trial finds the notices that each step alone would cause. The two notices of
+// a pair are independent, so those of a pair follow from two steps.
 type trial struct {
 	steps    []step
 	engine   *alerts.Engine
 	forecast forecaster
-	cycles   []cycle // those that count
-	// counted are the figures that are the same for all pairs.
+	cycles   []cycle // the cycles that count
+	// counted has the counts that are the same for all pairs.
 	counted Grid
-	agents  map[string]bool // with a reading of their own
+	agents  map[string]bool // agents with a reading of their own
 }
 
 // cycle is a part of a session between compactions.
@@ -60,10 +61,10 @@ type cycle struct {
 type point struct {
 	event  int
 	tokens int64
-	read   transcript.Instant // when the context had this size
+	read   transcript.Instant // time of the reading with this size
 	turns  int
-	// replies and turns count from the beginning; work adds up the time without
-	// longer pauses, in seconds.
+	// replies and turns are counted from the beginning of the session; work is
+	// the time without longer pauses, in seconds.
 	replies int
 	work    float32
 }
@@ -77,7 +78,7 @@ func newTrial(o alerts.Options, steps []step) (*trial, error) {
 	}, err
 }
 
-// notices returns those of a pair of steps. A critical notice replaces a warning
+// notices returns the notices of a pair. A critical notice replaces a warning
 // that has not come before it.
 func (c *cycle) notices(p pair) (warning, critical *point) {
 	if p.critical != none {
@@ -92,13 +93,13 @@ func (c *cycle) notices(p pair) (warning, critical *point) {
 	return warning, critical
 }
 
-// add plays a session.
+// add replays a session.
 func (r *trial) add(t *history.Timeline) {
 	id := t.Events[0].Agent
 	p := player{trial: r, session: t}
 	p.begin()
 	for i, ev := range t.Events {
-		ev.CompactsAt = 0 // forecasts are of what was seen
+		ev.CompactsAt = 0 // forecasts depend on observed compactions alone
 		now := p.pass(i, &ev)
 		r.forecast.expect(r.engine, t, i)
 		for _, action := range r.engine.Step(ev) {
@@ -147,7 +148,7 @@ func (p *player) begin() {
 	p.read = false
 }
 
-// pass counts an event.
+// pass applies an event to the progress, and returns it.
 func (p *player) pass(i int, ev *alerts.Event) point {
 	if ev.At.After(p.clock) {
 		if !p.clock.IsZero() {
@@ -173,7 +174,7 @@ func (p *player) pass(i int, ev *alerts.Event) point {
 	return p.last
 }
 
-// look finds the steps that the context has reached.
+// look records the steps that the context has reached.
 func (p *player) look(now point) {
 	v := p.engine.Agent(p.session.Events[now.event].Agent)
 	if !v.Known {
@@ -190,7 +191,7 @@ func (p *player) look(now point) {
 
 // open ends a cycle, or returns to a part of it.
 func (p *player) open(x *alerts.Opened, ev *alerts.Event, now point) {
-	if x.Cause == alerts.CauseRewind { // the agent goes on without what it has read since
+	if x.Cause == alerts.CauseRewind { // the agent continues without the later part
 		for i, at := range p.cycle.given {
 			if at != nil && at.read > ev.Left && at.read <= ev.Until {
 				p.cycle.given[i] = nil
@@ -223,9 +224,8 @@ func (p *player) open(x *alerts.Opened, ev *alerts.Event, now point) {
 	}
 }
 
-// ladderOf makes the steps: percentages in fives, tokens up to where nearly all
-// contexts of these sizes have been compacted, and besides those the thresholds
-// that are to be compared.
+// ladderOf returns the steps: percentages in fives, tokens up to the 90th
+// percentile of sizes at compactions, and the thresholds to compare with.
 func ladderOf(sizes []int64, compared ...alerts.Thresholds) []step {
 	var percent, tokens []int64
 	for p := int64(percentFrom); p <= percentTo; p += percentStep {
