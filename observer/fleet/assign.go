@@ -244,7 +244,7 @@ func (f *Fleet) change(a *agent, p *hook.Payload, at transcript.Instant) {
 // sessions in one process belong to one agent. A client that has become idle
 // has ended its turn.
 func (f *Fleet) Clients(cs []Client) (n Update) {
-	defer func() { n = f.updates() }()
+	defer f.finish(&n)
 	before := f.clients
 	f.clients = make(map[string]Client, len(cs))
 	cs = slices.SortedFunc(slices.Values(cs), func(a, b Client) int {

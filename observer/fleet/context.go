@@ -283,37 +283,39 @@ func (f *Fleet) wentBack(a *agent, x *Sample) bool {
 // transcript shows that, or the status line alone: an old client writes the
 // first prompt of a restarted conversation like any other.
 func (t *eventMaker) rewound(e *transcript.Entry) {
-	back := t.a.Sample.Back && !t.a.Sample.Shown
+	a := t.a
+	sample := &a.Sample
+	back := sample.Back && !sample.Shown
 	left := e.Left
 	until := e.Until
 	switch {
 	case e.Rewound:
-	case back && e.Kind == transcript.KindTurnStart && t.a.Sample.Tokens == 0 &&
-		e.At > t.a.Sample.At:
+	case back && e.Kind == transcript.KindTurnStart && sample.Tokens == 0 &&
+		e.At > sample.At:
 		left = 0
-		until = t.a.Sample.At
+		until = sample.At
 	default:
 		return
 	}
 
-	ev := t.reading(t.a, &t.seen, e.Reading())
+	ev := t.reading(a, &t.seen, e.Reading())
 	ev.Kind = alerts.EventReset
 	ev.Cause = alerts.CauseRewind
 	ev.Left = left
 	ev.Until = until
 	t.emit(ev)
 	if back {
-		t.a.Sample.Shown = true
-		t.changed.agent(t.a.ID)
+		sample.Shown = true
+		t.changed.agent(a.ID)
 	}
 	if e.Rewound {
-		t.a.recent = slices.DeleteFunc(t.a.recent, func(r transcript.Reading) bool {
+		a.recent = slices.DeleteFunc(a.recent, func(r transcript.Reading) bool {
 			return r.At > left && r.At <= until // dropped by the rewind
 		})
-		if t.a.Sample.Back {
-			t.a.Sample.Back = t.a.Sample.Tokens == 0
-			t.compare(t.a)
-			t.changed.agent(t.a.ID)
+		if sample.Back {
+			sample.Back = sample.Tokens == 0
+			t.compare(a)
+			t.changed.agent(a.ID)
 		}
 	}
 }

@@ -181,8 +181,11 @@ func (f *Fleet) keepTotal(s *session, t Total) {
 // newestTotal returns the newest total that a client reported of the session,
 // zero for none.
 func (s *session) newestTotal() (t Total) {
-	if s.record != nil && len(s.record.Totals.List) > 0 {
-		t = s.record.Totals.List[len(s.record.Totals.List)-1]
+	if s.record == nil {
+		return t
+	}
+	if list := s.record.Totals.List; len(list) > 0 {
+		t = list[len(list)-1]
 	}
 	return t
 }
@@ -190,10 +193,9 @@ func (s *session) newestTotal() (t Total) {
 // overdue reports whether a file has tokens whose cost no client has reported,
 // and no running client is about to report.
 func (f *Fleet) overdue(x *file, now time.Time) bool {
-	t := x.of.newestTotal()
 	return x.Unreported.Tokens != (transcript.Usage{}) &&
 		(x.Unreported.Since+reportDelay < transcript.InstantOf(now) ||
-			!f.alive(t.Process))
+			!f.alive(x.of.newestTotal().Process))
 }
 
 // EstimatedToday returns today's cost, in US dollars, that no client has

@@ -84,7 +84,8 @@ func (t *eventMaker) begin(c *transcript.Change, history bool) {
 }
 
 func (t *eventMaker) entry(e *transcript.Entry) {
-	ev := alerts.Event{Agent: t.a.ID, At: e.At.Time()}
+	a := t.a
+	ev := alerts.Event{Agent: a.ID, At: e.At.Time()}
 	if len(e.Version) > 0 {
 		t.seen.Version = string(e.Version)
 	}
@@ -95,15 +96,15 @@ func (t *eventMaker) entry(e *transcript.Entry) {
 			t.seen.Model = string(e.Model)
 		}
 		r := e.Reading()
-		t.a.recent = append(t.a.recent, r)
-		t.a.recent = t.a.recent[max(0, len(t.a.recent)-maxRecent):]
-		if t.a.Sample.Back && r.At >= t.a.Sample.At {
-			t.a.Sample.Back = false
+		recent := append(a.recent, r)
+		a.recent = recent[max(0, len(recent)-maxRecent):]
+		if a.Sample.Back && r.At >= a.Sample.At {
+			a.Sample.Back = false
 		}
-		if t.compare(t.a) {
-			t.changed.agent(t.a.ID)
+		if t.compare(a) {
+			t.changed.agent(a.ID)
 		}
-		t.emit(t.reading(t.a, &t.seen, r))
+		t.emit(t.reading(a, &t.seen, r))
 	case transcript.KindBoundary, transcript.KindSummary, transcript.KindTitle:
 		// The details of a compaction belong to the cycle that it has opened,
 		// not to the cycle of another compaction in this change.
@@ -164,13 +165,14 @@ func (t *eventMaker) estimate(compacted bool) {
 	if s.Peak > 0 || s.Turns == 0 || !t.options.Estimate {
 		return
 	}
+	a := t.a
 	if compacted {
-		t.a = t.agent(t.a.ID)
-		t.a.Mark = s.Bytes
-		t.changed.agent(t.a.ID)
+		a = t.agent(a.ID)
+		a.Mark = s.Bytes
+		t.changed.agent(a.ID)
 	}
-	if tokens := t.Fleet.estimate(t.x, t.a); tokens > 0 {
-		ev := t.reading(t.a, s, transcript.Reading{At: s.Active, Tokens: tokens})
+	if tokens := t.Fleet.estimate(t.x, a); tokens > 0 {
+		ev := t.reading(a, s, transcript.Reading{At: s.Active, Tokens: tokens})
 		ev.Source = transcript.FromEstimate
 		t.emit(ev)
 	}

@@ -222,37 +222,37 @@ const (
 )
 
 func (f *Fleet) fit(r *row, id string) int {
-	var agent, name, session, label string
-	if r.s != nil {
-		session = r.s.id()
-		name = f.clients[r.s.key].Name
+	var agent, name, client, session, label, sessionLabel string
+	if s := r.s; s != nil {
+		session = s.id()
+		client = f.clients[s.key].Name
 		if !f.left(r) {
-			agent = r.s.record.Agent
-			label = r.s.record.Label
+			agent = s.record.Agent
+			sessionLabel = s.record.Label
 		}
 	}
-	if r.of != nil {
-		agent = r.of.ID
-		name = cmp.Or(r.of.Name, name)
-		label = cmp.Or(r.of.Label, label)
-		session = cmp.Or(session, r.of.Session)
+	if a := r.of; a != nil {
+		agent = a.ID
+		name = a.Name
+		label = a.Label
+		session = cmp.Or(session, a.Session)
 	}
 	switch {
 	case id == "":
 		return fitsNot
 	case agent == id:
 		return fitsAgent
-	case name == id || r.s != nil && f.clients[r.s.key].Name == id:
+	case name == id || client == id:
 		return fitsName
 	case session == id:
 		return fitsSession
-	case label == id || agent != "" && r.s != nil && r.s.record.Label == id:
-		return fitsLabel // the label of its session remains valid
+	case label == id || sessionLabel == id: // the label of its session remains valid
+		return fitsLabel
 	case len(id) >= prefixLength &&
 		(strings.HasPrefix(agent, id) || strings.HasPrefix(session, id)):
 		return fitsBeginning
 	case agent != "" && !isUUID(id) && r.last() >= f.newest-titledFor &&
-		strings.EqualFold(cmp.Or(name, r.title()), id):
+		strings.EqualFold(cmp.Or(name, client, r.title()), id):
 		return fitsTitle
 	}
 	return fitsNot

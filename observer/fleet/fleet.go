@@ -226,18 +226,17 @@ type Renamed struct{ From, To string }
 // emit adds an event to the next update.
 func (f *Fleet) emit(ev alerts.Event) { f.out.Events = append(f.out.Events, ev) }
 
-// updates returns the update since the last call.
-func (f *Fleet) updates() Update {
-	n := f.out
+// finish moves the update of a public method to its result n.
+func (f *Fleet) finish(n *Update) {
+	*n = f.out
 	f.out = Update{}
-	return n
 }
 
 // Apply applies a change of one transcript. It may keep the change's messages,
 // compactions and bills. There are no events before Settle, which the caller
 // calls at the end of catch-up.
 func (f *Fleet) Apply(c transcript.Change) (n Update) {
-	defer func() { n = f.updates() }()
+	defer f.finish(&n)
 	if c.Gone {
 		f.drop(c.Cursor.Path)
 		return n
@@ -296,7 +295,7 @@ func (f *Fleet) Apply(c transcript.Change) (n Update) {
 // and nothing to store. It returns the present contexts of recently active
 // agents, and the compactions of all.
 func (f *Fleet) Settle(now time.Time) (n Update) {
-	defer func() { n = f.updates() }()
+	defer f.finish(&n)
 	if f.settled {
 		return n
 	}

@@ -16,7 +16,7 @@ func (f *Fleet) Hook(
 	p *hook.Payload,
 	now transcript.Instant,
 ) (n Update, agent string) {
-	defer func() { n = f.updates() }()
+	defer f.finish(&n)
 	f.clock(now)
 	at := stamp(&p.SM, now)
 	if p.Subagent() || f.compactsSubagent(p, at) {
@@ -150,7 +150,7 @@ func (f *Fleet) BetweenTurns(agent string) bool {
 
 // Status applies a report of the status line.
 func (f *Fleet) Status(s *hook.Status, now transcript.Instant) (n Update) {
-	defer func() { n = f.updates() }()
+	defer f.finish(&n)
 	f.clock(now)
 	at := stamp(&s.SM, now)
 	a := f.signal(s.SessionID, s.SM)
@@ -186,7 +186,7 @@ func (f *Fleet) Usage(
 	u *hook.ContextUsage,
 	now transcript.Instant,
 ) (n Update, agent string, err error) {
-	defer func() { n = f.updates() }()
+	defer f.finish(&n)
 	f.clock(now)
 	a := f.called(u.SessionID)
 	if a == nil {
@@ -254,7 +254,7 @@ type Registration struct {
 
 // Register applies a registration, which may add to an earlier one.
 func (f *Fleet) Register(r Registration, now transcript.Instant) (n Update, err error) {
-	defer func() { n = f.updates() }()
+	defer f.finish(&n)
 	const (
 		word = "not one word of at most 128 bytes; give another"
 		line = "not one line of at most 128 bytes; give another"
@@ -285,10 +285,11 @@ func (f *Fleet) Register(r Registration, now transcript.Instant) (n Update, err 
 			return n, fmt.Errorf("%s %q: %s", field.name, field.value, field.why)
 		}
 	}
+	inPane := func(x *agent) bool { return x.inPane(r.Tmux, 0, r.Pane) }
 	var in *agent // the agent whose client runs in the pane
 	for _, x := range f.agents {
 		switch {
-		case !x.inPane(r.Tmux, 0, r.Pane) || !f.inClient(x):
+		case !inPane(x) || !f.inClient(x):
 		case in != nil && in.ID == r.ID:
 		case in == nil || in.Named || x.ID == r.ID:
 			in = x
@@ -306,7 +307,7 @@ func (f *Fleet) Register(r Registration, now transcript.Instant) (n Update, err 
 	other := f.currentAgent(f.sessions[r.Session])
 	was := f.orSession(r.ID)
 	moves := r.Session == "" && was.PID != 0 && was.Pane != "" && r.Pane != "" &&
-		!was.inPane(r.Tmux, 0, r.Pane)
+		!inPane(was)
 	if moves || other != nil && other.ID != r.ID && f.inClient(other) {
 		for _, x := range []*agent{other, was} {
 			if x != nil && x.Named && f.inClient(x) {
@@ -337,11 +338,11 @@ func (f *Fleet) Register(r Registration, now transcript.Instant) (n Update, err 
 		a.Resumed = r.Session
 		f.take(a, r.Session, now, alerts.CauseSession)
 	}
-	if r.Pane == "" || f.inClient(a) && a.inPane(r.Tmux, 0, r.Pane) {
+	if r.Pane == "" || f.inClient(a) && inPane(a) {
 		return n, nil
 	}
 	for id, x := range f.agents { // a pane has one agent
-		if x.inPane(r.Tmux, 0, r.Pane) {
+		if inPane(x) {
 			x.Pane = ""
 			f.changed.agent(id)
 		}

@@ -112,7 +112,8 @@ func (f *Fleet) Threads(now time.Time) (updates []Update) {
 			late.Received = append(late.Received, Received{a.ID, h.Text, h.At})
 			return true
 		})
-		updates = append(updates, f.updates(), late)
+		updates = append(updates, f.out, late)
+		f.out = Update{}
 	}
 	for id, c := range f.clients { // the titles of open threads are the names in the client's index
 		x := f.transcript(id)

@@ -117,10 +117,11 @@ func (f *Fleet) viewSession(s *session, a *agent, now time.Time, v *View) {
 			priced = priced && known
 		}
 	}
-	if f.overdue(x, now) || s.newestTotal().USD != v.Agent.Report.Cost.USD {
-		v.Agent.Report.Cost.Known = false
+	reported := &v.Agent.Report.Cost
+	if f.overdue(x, now) || s.newestTotal().USD != reported.USD {
+		reported.Known = false
 	}
-	if priced && v.Tokens.Plus(v.SideTokens) != (transcript.Usage{}) && !v.Agent.Report.Cost.Known {
+	if priced && v.Tokens.Plus(v.SideTokens) != (transcript.Usage{}) && !reported.Known {
 		v.EstimatedUSD = &cost
 	}
 	b := s.record.Totals.Bills
