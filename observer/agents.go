@@ -90,9 +90,9 @@ type typingState struct {
 
 // run is the state of one `sm run`, as reported by its polls.
 type run struct {
-	seen time.Time // time of its last poll; zero once it has closed that
-	last time.Time // time of its last poll, also once that is closed
-	can  bool      // able to restart its client
+	polled time.Time // time of its last poll
+	closed bool      // the run has closed that poll
+	can    bool      // able to restart its client
 	// polls counts the polls, so that the end of one does not end a later one.
 	polls int
 	// order is the instruction for the run; changed is closed to wake its
@@ -106,11 +106,11 @@ type run struct {
 const runPresent = api.RunWait + 15*time.Second
 
 // present reports whether the run has polled recently.
-func (r *run) present(now time.Time) bool { return r != nil && now.Sub(r.seen) < runPresent }
+func (r *run) present(now time.Time) bool { return r.lately(now) && !r.closed }
 
 // restarts reports whether the run is present and can restart its client.
 func (r *run) restarts(now time.Time) bool { return r.present(now) && r.can }
 
 // lately reports whether the run has polled recently, even if it has closed the
 // poll since: a poll ends when the client changes.
-func (r *run) lately(now time.Time) bool { return r != nil && now.Sub(r.last) < runPresent }
+func (r *run) lately(now time.Time) bool { return r != nil && now.Sub(r.polled) < runPresent }

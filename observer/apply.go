@@ -36,12 +36,13 @@ func (c *core) apply(n fleet.Update, now time.Time) {
 		c.engine.Learn(l)
 	}
 	for _, h := range n.Received { // first, so that no received message is withdrawn
+		agent := h.Agent
 		at := cmp.Or(h.At, transcript.InstantOf(now)).Time()
-		for _, m := range c.queue.Confirm(h.Agent, h.Text, at) {
-			if m.Notice() && m.Key.Agent == h.Agent {
+		for _, m := range c.queue.Confirm(agent, h.Text, at) {
+			if m.Notice() && m.Key.Agent == agent {
 				c.act(c.engine.Step(alerts.Event{
 					Kind:   alerts.EventRead,
-					Agent:  h.Agent,
+					Agent:  agent,
 					At:     at,
 					Notice: m.Key.Kind,
 					Cycle:  m.Key.Cycle,
@@ -49,10 +50,10 @@ func (c *core) apply(n fleet.Update, now time.Time) {
 			}
 			c.log.Debug("message read", "agent", m.To, "id", m.ID, "via", m.Via)
 		}
-		session := c.sessionOf(h.Agent)
-		r := c.rotations.Open(h.Agent)
+		session := c.sessionOf(agent)
+		r := c.rotations.Open(agent)
 		c.rotate(rotation.Prompted{
-			Agent:   h.Agent,
+			Agent:   agent,
 			Session: session,
 			Text:    h.Text,
 			At:      at,
@@ -61,7 +62,7 @@ func (c *core) apply(n fleet.Update, now time.Time) {
 		if r = c.rotations.Find(r.ID); r.State == rotation.Confirmed {
 			n.Events = append([]alerts.Event{{
 				Kind:    alerts.EventReset,
-				Agent:   h.Agent,
+				Agent:   agent,
 				At:      at,
 				Cause:   alerts.CauseHandoff,
 				Handoff: transcript.KeyOf([]byte(r.ID)),
@@ -69,7 +70,7 @@ func (c *core) apply(n fleet.Update, now time.Time) {
 			}}, n.Events...)
 		}
 		if id, ok := wording.DocumentID(h.Text); ok {
-			s := c.fleet.Location(h.Agent)
+			s := c.fleet.Location(agent)
 			c.consume(c.channel(s.Project).Name, id, s.Session, s.At.PID)
 		}
 	}

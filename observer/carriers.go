@@ -280,8 +280,8 @@ func (c *core) takes(agent string, p *hook.Payload) (least alerts.Mode, ok bool)
 	if !c.caughtUp || !p.Event.TakesContext() {
 		return 0, false
 	}
-	client := c.clients.Named(p.SM.Client)
-	stopAnswered := client.StopAnswered(c.fleet.ClientVersion(p.SessionID), p.AgentType)
+	stopAnswered := c.clients.Named(p.SM.Client).
+		StopAnswered(c.fleet.ClientVersion(p.SessionID), p.AgentType)
 	x := c.agents.of(agent)
 	switch p.Event {
 	case hook.SessionStart:

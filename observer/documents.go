@@ -263,8 +263,8 @@ func (a *App) answerDocument(ctx context.Context, x *documentRequest, now time.T
 			// An owner without a running client does not need it any more. An
 			// error means that the observer is stopping.
 			_ = a.do(ctx, func(c *core) {
-				s := c.fleet.Location(owner)
-				free = owner != "" && (s.At.PID == 0 || c.fleet.Gone(owner))
+				free = owner != "" &&
+					(c.fleet.Location(owner).At.PID == 0 || c.fleet.Gone(owner))
 			})
 			return free
 		})

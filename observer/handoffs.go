@@ -152,7 +152,7 @@ func (a *App) NextInstruction(
 			if ctx.Err() != nil { // the run has ended, unless it has polled again
 				return in, a.do(context.WithoutCancel(ctx), func(c *core) {
 					if now := c.runOf(agent); now.polls == x.polls {
-						now.seen = time.Time{}
+						now.closed = true
 					}
 				})
 			}

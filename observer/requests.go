@@ -66,8 +66,7 @@ func (c *core) requestHandoff(
 }
 
 func (c *core) scheduleHandoff(r rotation.Rotation) (rotation.Rotation, error) {
-	now := time.Now()
-	r, effects, err := c.rotations.Schedule(r, now)
+	r, effects, err := c.rotations.Schedule(r, time.Now())
 	c.perform(effects)
 	if err == nil {
 		c.log.Info(
@@ -127,8 +126,8 @@ func (c *core) runOf(agent string) *run {
 func (c *core) polled(agent string, asked api.Run, first bool) (x run) {
 	now := time.Now()
 	r := c.runOf(agent)
-	r.seen = now
-	r.last = now
+	r.polled = now
+	r.closed = false
 	r.can = asked.CanRestart && asked.RestartsLeft > 0
 	r.polls++
 	open := c.rotations.Open(agent)

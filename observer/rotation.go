@@ -53,16 +53,17 @@ func (c *core) perform(effects []rotation.Effect) {
 		case rotation.Withdraw:
 			c.withdraw(x.Rotation)
 		case rotation.Executed:
+			r := x.Rotation
 			c.log.Info(
 				"handoff confirmed",
-				"agent", x.Rotation.Agent,
-				"id", x.Rotation.ID,
-				"path", x.Rotation.Read,
-				"session", x.Rotation.Next,
+				"agent", r.Agent,
+				"id", r.ID,
+				"path", r.Read,
+				"session", r.Next,
 			)
-			s := c.fleet.Location(x.Rotation.Agent)
-			c.freshen(x.Rotation, s.At.PID, s.At.Start)
-			c.consume(x.Rotation.Channel, x.Rotation.Document, x.Rotation.Next, s.At.PID)
+			at := c.fleet.Location(r.Agent).At
+			c.freshen(r, at.PID, at.Start)
+			c.consume(r.Channel, r.Document, r.Next, at.PID)
 		}
 	}
 }
@@ -74,20 +75,20 @@ func (c *core) passHandoffs(now time.Time) {
 	}
 	for _, agent := range c.rotations.Opens() {
 		r := c.rotations.Open(agent)
+		x := c.agents.look(agent)
 		switch place, idle := c.idle(agent, now); {
 		case idle && r.State == rotation.Scheduled && r.Made.Before(c.began) &&
-			now.Sub(c.began) < runsWithin &&
-			!c.agents.look(agent).run.present(now):
+			now.Sub(c.began) < runsWithin && !x.run.present(now):
 			// Its sm run may not have polled since the observer started. An
 			// older handoff waits for the poll.
-		case idle && !c.agents.look(agent).typing.busy:
+		case idle && !x.typing.busy:
 			c.rotate(rotation.Idle{
 				Agent:   agent,
 				Way:     c.way(agent, place, now),
 				Session: c.sessionOf(agent),
 				At:      now,
 			})
-		case !idle && c.fleet.Gone(agent) && !c.agents.look(agent).run.lately(now):
+		case !idle && c.fleet.Gone(agent) && !x.run.lately(now):
 			c.rotate(rotation.Gone{Agent: agent, At: now})
 		}
 	}
@@ -116,11 +117,10 @@ func (c *core) checkFirstReading(ev *alerts.Event) {
 	if record.Session == "" || record.Judged || ev.At.Before(record.At) {
 		return
 	}
-	known := c.engine.Agent(ev.Agent)
 	high := c.settings.Alerts.Thresholds.Level(ev.Tokens, 0, transcript.Window{
 		Tokens:   ev.Window,
 		Reserved: ev.Reserved,
-	}, known.Threshold) >= alerts.Warn
+	}, c.engine.Agent(ev.Agent).Threshold) >= alerts.Warn
 	c.rotate(rotation.First{
 		Agent:   ev.Agent,
 		Session: c.sessionOf(ev.Agent),

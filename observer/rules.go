@@ -48,14 +48,15 @@ func (c *core) act(actions []alerts.Action, now time.Time) {
 
 // deliverNotice delivers a notice to its recipient.
 func (c *core) deliverNotice(s alerts.Deliver, now time.Time) {
-	if s.Key.Kind == alerts.KindNoData {
-		if v, _ := c.fleet.View(s.Key.Agent, now); v.Waits {
+	key := s.Key
+	if key.Kind == alerts.KindNoData {
+		if v, _ := c.fleet.View(key.Agent, now); v.Waits {
 			return // the agent waits for a person
 		}
 	}
 	c.log.Info(
 		"notice",
-		"key", s.Key,
+		"key", key,
 		"to", s.To.Role,
 		"mode", s.Mode,
 		"at", s.At,
@@ -65,16 +66,16 @@ func (c *core) deliverNotice(s alerts.Deliver, now time.Time) {
 		return
 	}
 	c.edits.Add(1)
-	if s.Key.Kind != alerts.KindCompacted { // a compaction has a mark on the curve already
-		v := c.engine.Agent(s.Key.Agent)
-		c.agents.curve(s.Key.Agent, now).Note(s.At, s.Key.Kind.String(), "", v.Tokens)
+	if key.Kind != alerts.KindCompacted { // a compaction has a mark on the curve already
+		tokens := c.engine.Agent(key.Agent).Tokens
+		c.agents.curve(key.Agent, now).Note(s.At, key.Kind.String(), "", tokens)
 	}
 	c.withReread(&s, now)
 	if s.To.Role == alerts.Operator {
-		c.operator(s.Key.String(), s.Text, s.Plain)
+		c.operator(key.String(), s.Text, s.Plain)
 		return
 	}
-	if s.Key.Kind == alerts.KindCritical {
+	if key.Kind == alerts.KindCritical {
 		c.rotateByItself(s.To.Agent, now)
 	}
 	made := s.At // the time of the cause, which a first start reads later
@@ -82,7 +83,7 @@ func (c *core) deliverNotice(s alerts.Deliver, now time.Time) {
 		made = now
 	}
 	c.put(outbox.Message{
-		Key:   s.Key,
+		Key:   key,
 		To:    c.agentOf(s.To.Agent), // a parent may be named by its name or label
 		Mode:  s.Mode,
 		Text:  s.Text,

@@ -203,13 +203,14 @@ func (g *gatekeeper) checkSize(v *visit) *refusal {
 		http.StatusRequestEntityTooLarge,
 		fmt.Sprintf("body too large; send at most %d bytes", v.route.Body),
 	}
-	if v.r.ContentLength > v.route.Body {
+	r := v.r
+	if r.ContentLength > v.route.Body {
 		return no
 	}
-	if v.r.Body == nil || v.r.Body == http.NoBody {
+	if r.Body == nil || r.Body == http.NoBody {
 		return nil
 	}
-	body, err := io.ReadAll(http.MaxBytesReader(v.w, v.r.Body, v.route.Body))
+	body, err := io.ReadAll(http.MaxBytesReader(v.w, r.Body, v.route.Body))
 	_, tooLarge := errors.AsType[*http.MaxBytesError](err)
 	switch {
 	case tooLarge:
@@ -229,8 +230,9 @@ func (g *gatekeeper) checkSize(v *visit) *refusal {
 	}
 	// Change a copy, as the server uses the original body when it ends the
 	// request.
-	v.r = v.r.WithContext(v.r.Context())
-	v.r.Body = io.NopCloser(bytes.NewReader(body))
-	v.r.ContentLength = int64(len(body))
+	r = r.WithContext(r.Context())
+	r.Body = io.NopCloser(bytes.NewReader(body))
+	r.ContentLength = int64(len(body))
+	v.r = r
 	return nil
 }

@@ -117,6 +117,6 @@ func (c *Client) NextInstruction(
 ) (Instruction, error) {
 	// The observer may delay the answer by RunWait.
 	long := Client{http.Client{Transport: c.http.Transport, Timeout: RunWait + answerWithin}}
-	route := "GET /runs/" + segment(id) + "/next?" + r.Query().Encode()
-	return answerOf[Instruction](ctx, &long, route, nil)
+	return answerOf[Instruction](
+		ctx, &long, "GET /runs/"+segment(id)+"/next?"+r.Query().Encode(), nil)
 }

@@ -88,13 +88,17 @@ func (h *Curve) Shown() *History {
 func (h *Curve) Read(at time.Time, tokens int64) {
 	t := Seconds(at)
 	n := len(h.Points)
-	if tokens <= 0 || t == 0 || t < h.Began || n > 0 && t < h.Points[n-1].At {
+	var last Point
+	if n > 0 {
+		last = h.Points[n-1]
+	}
+	if tokens <= 0 || t == 0 || t < max(h.Began, last.At) {
 		return
 	}
 	p := Point{At: t, Tokens: tokens, First: h.fresh}
-	if n > 0 && !h.fresh && h.Points[n-1].At == t { // another line of the same message
-		p.First = h.Points[n-1].First
-		if h.Points[n-1] == p {
+	if !h.fresh && last.At == t { // another line of the same message
+		p.First = last.First
+		if last == p {
 			return
 		}
 		h.Points[n-1] = p
@@ -227,8 +231,7 @@ const MaxTrend = 30
 // digits.
 func (h *Curve) Trend(window int64) (shares []float64) {
 	for _, p := range h.Points[max(0, len(h.Points)-MaxTrend):] {
-		share := math.Round(1000*float64(p.Tokens)/float64(max(1, window))) / 1000
-		shares = append(shares, share)
+		shares = append(shares, math.Round(1000*float64(p.Tokens)/float64(max(1, window)))/1000)
 	}
 	return shares
 }

@@ -29,8 +29,7 @@ type Options struct {
 // returns a History if the error is not Fatal.
 func Read(ctx context.Context, o Options, paths []string) (*History, error) {
 	h := &History{clients: o.Clients}
-	err := o.read(ctx, paths, follow.Options{Records: h.begin, Bills: true}, h.add)
-	return h, err
+	return h, o.read(ctx, paths, follow.Options{Records: h.begin, Bills: true}, h.add)
 }
 
 // Transcripts reads all transcripts in paths once and calls take with the

@@ -25,8 +25,8 @@ func (b builder) sessions(all []api.Session, hideProject bool) {
 			"client", s.Client, "model", tame(s.Model), "project", project, "session", s.Label,
 			"session_id", tame(s.SessionID), "version", tame(s.Version), "window_source", s.WindowSource)
 		for _, level := range [...]string{"critical", "early_warn", "ok", "warn"} {
-			is := truth(s.Level == level)
-			add(b, sessionPrefix+"level", is, "level", level, "session", s.Label)
+			add(b, sessionPrefix+"level", truth(s.Level == level),
+				"level", level, "session", s.Label)
 		}
 		if n := s.ThresholdTokens; n != nil {
 			add(b, sessionPrefix+"compaction_threshold_tokens", *n,

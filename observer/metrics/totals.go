@@ -89,8 +89,7 @@ func (b builder) clients(parts []tally.Part) {
 	windows := [...]string{"five_hour", "seven_day"}
 	for _, p := range parts {
 		for trigger, n := range p.Compactions {
-			name := transcript.Trigger(trigger).String()
-			labels := []string{"client", p.Client, "trigger", name}
+			labels := []string{"client", p.Client, "trigger", transcript.Trigger(trigger).String()}
 			add(b, "agent_compactions_total", n, labels...)
 			add(b, "agent_compaction_attempts_total", p.Attempts[trigger], labels...)
 		}
@@ -148,16 +147,8 @@ func (b builder) read(s *Snapshot, parts []tally.Part) {
 	}
 	for _, client := range slices.Sorted(maps.Keys(clients)) {
 		for kind := range transcript.UnknownKinds {
-			n := s.Unknown[Unknown{client, kind}]
-			add(
-				b,
-				"sm_transcript_unknown_total",
-				n,
-				"client",
-				client,
-				"kind",
-				kind.String(),
-			)
+			add(b, "sm_transcript_unknown_total", s.Unknown[Unknown{client, kind}],
+				"client", client, "kind", kind.String())
 		}
 	}
 }
@@ -170,8 +161,8 @@ func (b builder) messages(s *Snapshot) {
 	}
 	for via := range outbox.Carriers {
 		for outcome := outbox.Confirmed; outcome < outbox.States; outcome++ {
-			n := s.Messages.Count(via, outcome)
-			add(b, "sm_messages_total", n, "outcome", outcome.String(), "via", via.String())
+			add(b, "sm_messages_total", s.Messages.Count(via, outcome),
+				"outcome", outcome.String(), "via", via.String())
 		}
 	}
 	add(b, "sm_queue_messages", s.Queued)

@@ -15,14 +15,15 @@ import (
 // Session converts a view of the fleet.
 func Session(v fleet.View) api.Session {
 	state := stateOf(v)
+	agent := &v.Agent
 	s := api.Session{
-		ID:             v.Agent.ID,
-		Name:           cmp.Or(v.Agent.Name, v.Client.Name),
+		ID:             agent.ID,
+		Name:           cmp.Or(agent.Name, v.Client.Name),
 		Title:          v.Title,
-		ParentID:       v.Agent.Parent,
-		Provider:       v.Agent.Provider,
+		ParentID:       agent.Parent,
+		Provider:       agent.Provider,
 		Client:         v.Program,
-		Label:          v.Agent.Label,
+		Label:          agent.Label,
 		SessionID:      v.SessionID,
 		TranscriptPath: v.Path,
 		Project:        v.Project,
@@ -49,25 +50,25 @@ func Session(v fleet.View) api.Session {
 			Active:     v.SubagentsAtWork,
 			MaxContext: v.SubagentContext,
 		},
-		LastRecord:       cmp.Or(max(v.Active, v.Agent.Statusline, v.Agent.Hooked), v.Written).Time(),
+		LastRecord:       cmp.Or(max(v.Active, agent.Statusline, agent.Hooked), v.Written).Time(),
 		StartedAt:        at(v.Started),
 		LastActive:       at(v.Active),
 		ReadingAt:        at(v.Reading.At),
-		CacheExpiresAt:   at(v.Agent.Report.CacheExpires),
+		CacheExpiresAt:   at(agent.Report.CacheExpires),
 		IdleCompactionAt: timeOrNil(v.IdleCompaction),
 		CrossCheck:       v.Check,
 		DriftTokens:      v.Drift,
-		Pane:             v.Agent.Pane,
-		TmuxSocket:       v.Agent.Tmux,
+		Pane:             agent.Pane,
+		TmuxSocket:       agent.Tmux,
 		Enabled:          true,
-		StatuslineAt:     at(v.Agent.Statusline),
-		HookAt:           at(v.Agent.Hooked),
+		StatuslineAt:     at(agent.Statusline),
+		HookAt:           at(agent.Hooked),
 		SeenAt:           v.Seen().Time(),
-		Counted:          compactions(v.Agent.Counted),
+		Counted:          compactions(agent.Counted),
 		DearCompactions:  v.DearBills,
-		StatuslineRatio:  float64(v.Agent.Sample.Percent) / 100,
+		StatuslineRatio:  float64(agent.Sample.Percent) / 100,
 	}
-	if x := v.Agent.Sample; x.Tokens > 0 && x.Window > 0 {
+	if x := agent.Sample; x.Tokens > 0 && x.Window > 0 {
 		s.StatuslineRatio = min(1, float64(x.Tokens)/float64(x.Window))
 	}
 	switch v.Source {
@@ -88,7 +89,7 @@ func Session(v fleet.View) api.Session {
 	if v.Active == 0 && v.Path == "" {
 		s.LastActive = at(v.Seen()) // an agent without a transcript
 	}
-	report := v.Agent.Report
+	report := agent.Report
 	if report.Cost.Known {
 		s.CostUSD = &report.Cost.USD
 	}

@@ -200,8 +200,7 @@ func (p *player) open(x *alerts.Opened, ev *alerts.Event, now point) {
 		return
 	}
 	ended := p.cycle
-	own := p.session.First[now.event]
-	counts := p.read && own
+	counts := p.read && p.session.First[now.event]
 	p.begin()
 	// A notice for a reading that is newer than the compaction is of the new cycle.
 	if opened := transcript.InstantOf(x.At); opened != 0 {
