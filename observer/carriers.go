@@ -210,8 +210,8 @@ func (c *core) waitsAt(agent string, place fleet.Place) bool {
 	return idle && at == place
 }
 
-// hooksWork reports whether the agent's session has sent a hook, also since a
-// call was last typed.
+// hooksWork reports whether the agent's session has sent a hook, and another one
+// if a call was typed since.
 func (c *core) hooksWork(agent string) bool {
 	return c.fleet.HooksSeen(agent) && !c.agents.look(agent).typing.called
 }

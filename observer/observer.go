@@ -363,7 +363,7 @@ func newCore(a *App, stored fleet.Stored, now time.Time) (*core, error) {
 	c.rotations.Restore(persisted.Rotations, persisted.Records, persisted.Rotated, now)
 	c.resumeHandoffs()
 	c.fleet.WereAtWork(c.engine.AtWork())
-	c.engine.SetClock(now) // what is due waits for the end of catch-up
+	c.engine.SetClock(now) // due actions wait for the end of catch-up
 	return c, nil
 }
 

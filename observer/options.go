@@ -73,7 +73,7 @@ type Options struct {
 	// Reload, when set, reads the configuration again; see App.Reload. restart
 	// lists the changed keys that need a restart.
 	Reload func() (s Settings, restart []string, err error)
-	// Stats counts what has been read.
+	// Stats has the counters of reading transcripts.
 	Stats *follow.Stats
 	// CaughtUp, when set, is called once at the end of catch-up with the number
 	// of transcripts that no client writes to. It must return at once.

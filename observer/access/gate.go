@@ -43,7 +43,7 @@ type Route struct {
 	NoBody  bool  // the handler ignores the body: no Content-Type is required
 	Stream  bool  // a long poll or an event stream: no write deadline
 	Page    bool  // a pass replaces a uid that the system does not report
-	Opens   bool  // also without a pass: the handler requires a token of Passes
+	Opens   bool  // an unknown uid needs no pass: the handler requires a token
 	Handler http.Handler
 }
 
@@ -130,7 +130,7 @@ type visit struct {
 type refusal struct {
 	reason string // one of Reasons; empty if it is not counted
 	code   int
-	text   string // ends with what to do
+	text   string // ends with advice
 }
 
 func (g *gatekeeper) ServeHTTP(w http.ResponseWriter, r *http.Request) {

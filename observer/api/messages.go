@@ -112,8 +112,8 @@ type Reset struct {
 // AlertsTaken is the answer of POST /alerts/webhook.
 type AlertsTaken struct {
 	Status string `json:"status"`
-	// Alerts counts the alerts, Noticed those that led to a notice: not those
-	// of unknown agents, nor those that were given already or are resolved.
+	// Alerts counts the alerts, Noticed those that led to a notice: an
+	// alert of an unknown agent, a repeated or a resolved one does not.
 	Alerts  int `json:"alerts"`
 	Noticed int `json:"told"`
 }

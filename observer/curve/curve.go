@@ -212,7 +212,7 @@ func (h *Curve) Fill(earlier *Curve, depth int64) {
 	for len(h.Marks) > maxMarks {
 		h.dropMark()
 	}
-	h.Points = slices.Clone(h.Points) // without the memory of what was dropped
+	h.Points = slices.Clone(h.Points) // release the memory of dropped elements
 	h.Marks = slices.Clone(h.Marks)
 	h.Version++
 }

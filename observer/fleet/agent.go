@@ -262,7 +262,7 @@ func (f *Fleet) signal(session string, o hook.Origin) *agent {
 			f.adopt(a, rec) // the client has left that session
 		}
 		own := f.own(a, o)
-		if a.Registered { // what was registered counts before the environment
+		if a.Registered { // the registration takes precedence over the environment
 			own.Parent = cmp.Or(a.Parent, own.Parent)
 			own.Name = cmp.Or(a.Name, own.Name)
 		}

@@ -22,7 +22,7 @@ const (
 // or newer ones in their place.
 //
 // Only a large delta of a first start, while the history is not settled, takes
-// several transactions. If it is interrupted, the next start begins anew.
+// several transactions. If it is interrupted, the next start begins again.
 func (s *Store) Save(d fleet.Delta, values ...Value) error {
 	s.writing.Lock()
 	defer s.writing.Unlock()

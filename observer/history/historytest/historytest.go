@@ -15,7 +15,7 @@ import (
 	"sm/transcript/clients/clientstest"
 )
 
-// Settled reads the transcripts in some folders and settles what counts where,
+// Settled reads the transcripts in some folders and settles the history,
 // as of 2030. It ends the test where that fails.
 func Settled(t *testing.T, dirs ...string) *history.History {
 	t.Helper()
