@@ -88,7 +88,7 @@ func (r *record) classify(w *walker, line []byte, e *transcript.Entry) {
 			e.Kind = transcript.KindContext
 			// One string a line: those of sm itself, if there are any, as several hooks may
 			// have answered at once, and else all.
-			all := jsonwalk.Texts(r.content.Bytes(line), "")
+			all := jsonwalk.Texts(r.attached.Bytes(line), "")
 			if slices.ContainsFunc(all, wording.IsOurs) {
 				all = slices.DeleteFunc(all, func(s []byte) bool { return !wording.IsOurs(s) })
 			}

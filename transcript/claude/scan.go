@@ -15,7 +15,7 @@ type record struct {
 	apiMessage
 	metadata
 	attachment                        jsonwalk.Text // its type
-	content                           jsonwalk.Span // its content
+	attached                          jsonwalk.Span // its content
 	operation, queued, leaf           jsonwalk.Text
 	branch, custom, generated, summed jsonwalk.Text
 	explicit                          bool
@@ -165,13 +165,13 @@ func (r *record) message(w *walker, value jsonwalk.Text, e *transcript.Entry) {
 // that need it.
 func (r *record) attach(w *walker, value jsonwalk.Text) {
 	r.attachment = jsonwalk.Text{}
-	r.content = jsonwalk.Span{}
+	r.attached = jsonwalk.Span{}
 	for name, value := range w.Members(value) {
 		switch string(name) {
 		case "type":
 			r.attachment = value
 		case "content":
-			r.content = w.Span(value)
+			r.attached = w.Span(value)
 		}
 	}
 }
