@@ -1,5 +1,5 @@
-// Command bench writes transcripts of the sizes and the mix that long use leaves
-// behind. `make bench` measures with them what sm promises to be fast at.
+// Command bench writes transcripts with the sizes and the mix of records that
+// result from long use. `make bench` runs its benchmarks on them.
 package main
 
 import (

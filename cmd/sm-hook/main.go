@@ -1,11 +1,11 @@
-// Command sm-hook is what a client calls on every turn in place of sm: `sm-hook
-// hook` and `sm-hook statusline` do what `sm hook` and `sm statusline` do, and
-// start in a fraction of the time.
+// Command sm-hook runs the commands that a client calls on every turn: `sm-hook
+// hook` and `sm-hook statusline` do the same as `sm hook` and `sm statusline`,
+// and start in a fraction of the time.
 //
-// Invariants: it is in the directory of sm; its texts for agents name sm; every other
-// command is handed to the sm beside it.
+// Invariants: it is in the directory of sm; its texts for agents name sm; it
+// runs the sm in its directory for every other command.
 //
-// It does nothing of its own: package hooks does it, for sm too.
+// All code is in package hooks, which sm uses too.
 package main
 
 import (

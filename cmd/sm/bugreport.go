@@ -27,15 +27,15 @@ $ sm bugreport
 		if err != nil {
 			cfg = config.Default()
 		}
-		o, _ := doctorOptions(cfg, env) // an error is about sockets, and the findings have it
+		o, _ := doctorOptions(cfg, env) // the findings include an error about sockets
 		o.Anonymous = true
 		small, _, _ := install.Small(ctx, o.Program, o.Version, o.Environ)
 		client := api.NewClient(o.Sockets)
-		all, _ := client.Sessions(ctx) // the findings have the error
+		all, _ := client.Sessions(ctx) // the findings include the error
 		metrics, _ := client.Metrics(ctx)
-		// Those of the observer itself, other than 0, with labels of fixed words.
+		// The observer's own metrics other than 0, whose labels are fixed words.
 		counts := regexp.MustCompile(`(?m)^(sm_|agent_compactions_total|process_(res|start))[^ /]* [1-9].*`)
-		kernel, _ := os.ReadFile("/proc/sys/kernel/osrelease") // its end may be a name
+		kernel, _ := os.ReadFile("/proc/sys/kernel/osrelease") // its suffix may contain a name
 		return env.printer().Print("bugreport", map[string]any{
 			"version":  o.Version,
 			"small":    small,

@@ -61,7 +61,7 @@ $ sm check-config --print              # to start a file with, under another nam
 	})
 }
 
-// checkStart returns the reason for which an observer would not start with this
+// checkStart returns an error if an observer would not start with this
 // configuration.
 func (env *environ) checkStart(cfg *config.Config) error {
 	if _, err := cfg.WebhookToken(); err != nil {
@@ -77,9 +77,10 @@ func (env *environ) checkStart(cfg *config.Config) error {
 	return errors.Join(o.Check(), err)
 }
 
-// warnStray names the variables that look like ours and set nothing.
+// warnStray warns about environment variables that have sm's prefix and set no
+// key.
 func warnStray(env *environ) {
-	// Those that name an agent to the commands run inside it set no key.
+	// These identify an agent to the commands inside it and set no key.
 	for _, v := range config.Stray(
 		env.Vars(),
 		"SM_PARENT_ID",

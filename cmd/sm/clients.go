@@ -11,9 +11,10 @@ import (
 	"sm/transcript/codex"
 )
 
-// clientTable lists all clients. A new client is one more line, before the last one:
-// that gets the transcripts that no other client claims. held finds the process that
-// has a thread of Codex open, nil where the system does not show it.
+// clientTable returns all clients. A new client goes before the last entry,
+// which gets the transcripts that no other client claims. held finds the
+// process that has a thread of Codex open; it is nil if that cannot be found or
+// is not needed.
 func clientTable(
 	held func(path string) (transcript.Holder, bool),
 	claudeDirs, codexDirs []string,
@@ -28,7 +29,7 @@ func clientTable(
 	return table
 }
 
-// clientNames lists the names of all clients, the default first.
+// clientNames returns the names of all clients, the default first.
 func clientNames() (names []string) {
 	for _, c := range slices.Backward(clientTable(nil, nil, nil)) {
 		names = append(names, c.Client)

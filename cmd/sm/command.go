@@ -13,13 +13,13 @@ import (
 	"sm/observer/api"
 )
 
-// flags are the places for the values of a command's flags, by name. The default of
-// a flag is what is there.
+// flags maps the names of a command's flags to pointers to their values. The
+// initial value is the default of the flag.
 type flags map[string]any
 
 type runFunc func(cmd *cobra.Command, args []string) error
 
-// command makes a command of its help, which is
+// command makes a command from the text of its help, which has the form
 //
 //	USAGE
 //	SHORT
@@ -30,10 +30,10 @@ type runFunc func(cmd *cobra.Command, args []string) error
 //
 //	--FLAG what it does with <VALUE>
 //
-// with any number of lines for the last three. A flag is completed by the words after "<VALUE>: ",
-// and by files if VALUE is FILE, PATH or DIR. A flag without a place sets the key of
-// the configuration that has its name, for the subcommands too. Without run the command only
-// has subcommands.
+// with any number of lines for the last three. A flag is completed by the words
+// after "<VALUE>: ", and by files if VALUE is FILE, PATH or DIR. A flag that is
+// not in f sets the configuration key of the same name, in the subcommands too.
+// If run is nil, the command only has subcommands.
 func command(help string, f flags, run runFunc, subs ...*cobra.Command) *cobra.Command {
 	use, help, _ := strings.Cut(help, "\n")
 	short, help, _ := strings.Cut(help, "\n")
@@ -83,12 +83,14 @@ func command(help string, f flags, run runFunc, subs ...*cobra.Command) *cobra.C
 	return cmd
 }
 
-// shortestPrefix is how much of a session's UUID has to be given at least.
+// shortestPrefix is the minimum length of a prefix of a session's UUID, in
+// characters.
 const shortestPrefix = 8
 
-// coded gives an error of a command the exit code of a failure, unless it has one, or
-// is about an observer or an agent that is not there. Errors without a code are then
-// about usage: cobra's own, and those of usagef.
+// coded adds an exit code to the error of a command: exitUsage if the observer,
+// a session or a document is missing, else exitFailed. An error with a code
+// keeps it. All other errors of a command line are usage errors: those of
+// cobra, which have no code, and those of usagef.
 func coded(ctx context.Context, err error, args []string) error {
 	_, done := errors.AsType[*exitError](err)
 	switch {
@@ -112,7 +114,8 @@ func coded(ctx context.Context, err error, args []string) error {
 	return &exitError{exitFailed, err}
 }
 
-// absent keeps the observer's text about something unknown that is no agent.
+// absent returns an error of status 404 with the observer's text and exitUsage.
+// coded would report a missing session instead.
 func absent(err error) error {
 	if api.StatusCode(err) == http.StatusNotFound {
 		return absentf("%w", err)

@@ -6,8 +6,9 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// bashWords replaces the function of the script for bash that is called where the package
-// bash-completion is not loaded, and needs that package itself.
+// bashWords redefines a function of cobra's script for bash. The script calls
+// it if the package bash-completion is not loaded, but cobra's definition needs
+// that package.
 const bashWords = `
 __sm_init_completion()
 {

@@ -22,10 +22,10 @@ import (
 	"sm/observer/demo"
 )
 
-// demoNotice heads what is shown of a demo.
+// demoNotice is the first line of output about simulated agents.
 const demoNotice = "demo mode: all agents are simulated"
 
-// demo watches made-up agents until the command is to end.
+// demo watches simulated agents until the context of cmd ends.
 func (env *environ) demo(cmd *cobra.Command, cfg *config.Config, dryRun bool) (err error) {
 	for _, name := range []string{"projects", "state"} {
 		if cmd.Flags().Changed(name) {
@@ -49,7 +49,7 @@ func (env *environ) demo(cmd *cobra.Command, cfg *config.Config, dryRun bool) (e
 	made := missingDirs(filepath.Dir(o.Socket))
 	defer func() {
 		for _, d := range made {
-			_ = os.Remove(d) // one that is in use by now is not empty, and stays
+			_ = os.Remove(d) // fails if another program uses it: it is not empty
 		}
 	}()
 	greeted := quiet(env.Stderr, &o)
@@ -69,7 +69,8 @@ func (env *environ) demo(cmd *cobra.Command, cfg *config.Config, dryRun bool) (e
 	return errors.Join(err, failed)
 }
 
-// demoOptions are the observer's: as configured, except for what belongs to real agents.
+// demoOptions returns the options of an observer whose files are in dir: those
+// of cfg, without the settings that concern real agents.
 func (env *environ) demoOptions(
 	cmd *cobra.Command,
 	cfg *config.Config,
@@ -97,8 +98,8 @@ func (env *environ) demoOptions(
 	if taken && !flags.Changed("listen") {
 		cfg.Listen = []string{"127.0.0.1:0"}
 	}
-	// The second listener is for scrapes from elsewhere, and the token for
-	// alerts about real agents.
+	// The second listener serves scrapes from other machines, and the token is
+	// for alerts about real agents.
 	cfg.Metrics.Listen = ""
 	cfg.Metrics.WebConfigFile = ""
 	cfg.Alertmanager.URLs = nil
@@ -133,7 +134,7 @@ func (env *environ) demoOptions(
 	return o, nil
 }
 
-// missingDirs lists a folder and those above it that do not exist, the deepest first.
+// missingDirs returns the folders of a path that do not exist, the deepest first.
 func missingDirs(dir string) (missing []string) {
 	for {
 		if _, err := os.Lstat(dir); !errors.Is(err, fs.ErrNotExist) {

@@ -48,7 +48,8 @@ $ sm doctor --json
 	})
 }
 
-// doctorOptions is what the doctor is to look at.
+// doctorOptions returns the doctor's options for a configuration and an
+// environment.
 func doctorOptions(cfg *config.Config, env *environ) (o doctor.Options, err error) {
 	asked := alertmanagers(cfg)
 	o = doctor.Options{
@@ -62,8 +63,8 @@ func doctorOptions(cfg *config.Config, env *environ) (o doctor.Options, err erro
 		Temporary:     cmp.Or(env.Get("TMPDIR"), "/tmp"),
 		Version:       versionOf(),
 	}
-	o.Dir, _ = env.workDir()              // one that is gone has no settings
-	_ = fillInstallation(&o.Options, env) // where a plugin would be does not matter
+	o.Dir, _ = env.workDir()              // a removed directory has no settings
+	_ = fillInstallation(&o.Options, env) // an unknown place for plugins does not matter
 	_, o.SettingsErr = env.ClaudeSettings()
 	o.Projects, o.ProjectsErr = cfg.ProjectDirs(env.Env)
 	_, o.TokenErr = cfg.WebhookToken()

@@ -53,16 +53,16 @@ $ sm documents clear -home-me-web
 	)
 }
 
-// documentSource has the documents: the observer, or files.
+// A documentSource provides handoff documents: it is the observer, or files.
 type documentSource interface {
 	List(now time.Time) ([]handoff.Document, error)
 	Current(channel string) (doc handoff.Document, ok bool, err error)
 	Clear(channel string, now time.Time) (n int, err error)
 }
 
-// documents are those that the observer has: it may run with another folder
-// than this command would find. Without an observer, and with --state, they are
-// those of the configured folder.
+// documents returns the observer as the source of documents: it may use another
+// directory than the one of this configuration. If no observer answers, or with
+// --state, it returns the files of the configured directory.
 func (env *environ) documents(cmd *cobra.Command) (documentSource, error) {
 	cfg, err := env.config(cmd)
 	if err != nil {
@@ -88,13 +88,13 @@ func (env *environ) documents(cmd *cobra.Command) (documentSource, error) {
 	return asked, nil
 }
 
-// askedDocuments are the observer's.
+// askedDocuments requests the documents from the observer.
 type askedDocuments struct {
-	ctx    context.Context // of the one command that asks
+	ctx    context.Context // of the command
 	client *api.Client
 }
 
-// List is that of handoff.Documents, as the other two are.
+// List, Current and Clear do the same as the methods of [handoff.Documents].
 func (a *askedDocuments) List(time.Time) ([]handoff.Document, error) {
 	return a.client.Documents(a.ctx)
 }
@@ -110,7 +110,7 @@ func (a *askedDocuments) Clear(channel string, _ time.Time) (n int, err error) {
 	return answer.Cleared, absent(err)
 }
 
-// handoffDir is where handoff documents are kept.
+// handoffDir returns the directory of the handoff documents.
 func handoffDir(cfg *config.Config, env *environ) (string, error) {
 	if cfg.Handoff.Directory != "" {
 		return cfg.Handoff.Directory, nil
@@ -130,9 +130,9 @@ func (env *environ) showDocument(docs documentSource, channel string) error {
 			quote(channel),
 		)
 	}
-	text := string([]rune(d.Body)) // a byte that is not UTF-8 becomes U+FFFD
+	text := string([]rune(d.Body)) // invalid UTF-8 becomes U+FFFD
 	if term.IsTerminal(env.Stdout) {
-		text = handoff.Clean(text) // what an agent wrote must not move the cursor
+		text = handoff.Clean(text) // the agent's text must not move the cursor
 	}
 	_, err = io.WriteString(env.Stdout, text)
 	return err
@@ -146,7 +146,7 @@ func (env *environ) clearDocuments(docs documentSource, channel string) error {
 	return env.print("cleared %d", n)
 }
 
-// onChannel is a run of a command whose argument is a channel.
+// onChannel returns the run function of a command whose argument is a channel.
 func (env *environ) onChannel(run func(docs documentSource, channel string) error) runFunc {
 	return func(cmd *cobra.Command, args []string) error {
 		if args[0] == "" {
@@ -160,8 +160,8 @@ func (env *environ) onChannel(run func(docs documentSource, channel string) erro
 	}
 }
 
-// channelsLast puts channels behind the flags. Those of projects begin with a dash,
-// which pflag would take for a flag.
+// channelsLast moves channels behind the flags. The channel of a project begins
+// with a dash, so pflag would parse it as a flag.
 func channelsLast(args []string) []string {
 	var flags, channels []string
 	for i, arg := range args {

@@ -10,25 +10,27 @@ import (
 	"sm/dashboards/screen"
 )
 
-// The exit codes. They are a promise to scripts.
+// The exit codes. Scripts rely on them.
 const (
 	exitDone   = 0
 	exitFailed = 1 // refused or failed
 	exitUsage  = 2 // wrong usage, no agent here, or no observer
 )
 
-// unexplained is wrong usage in an error that does not yet end with the command whose help to read.
+// unexplained is the code of a usage error that does not name the command with
+// the relevant help yet.
 const unexplained = -1
 
-// environ is what a command sees of the process. Commands take it instead of
-// package os, so that a test can run any of them beside others.
+// environ is the environment of a command: streams, variables and the working
+// directory. Commands use it in place of package os, so that tests can run them
+// in parallel.
 type environ struct {
 	hooks.Process
 	dir      string // the working directory, "" for that of the process
 	guardian bool   // supervise.Guard has started this process
 }
 
-// workDir is the folder at which relative paths begin.
+// workDir returns the directory that relative paths start from.
 func (env *environ) workDir() (string, error) {
 	if env.dir != "" {
 		return env.dir, nil
@@ -52,7 +54,8 @@ func (e *exitError) Error() string {
 
 func (e *exitError) Unwrap() error { return e.err }
 
-// usagef is an error for wrong usage; environ.execute adds where to read the right one.
+// usagef formats a usage error. environ.execute adds the command whose help to
+// read.
 func usagef(format string, args ...any) error {
 	return &exitError{unexplained, fmt.Errorf(format, args...)}
 }
@@ -73,7 +76,7 @@ func (env *environ) print(format string, args ...any) error {
 	return err
 }
 
-// colours reports whether to colour what goes to a stream: on terminals, unless
+// colours reports whether output to a stream is coloured: on terminals, unless
 // NO_COLOR is set.
 func (env *environ) colours(stream any) bool {
 	return term.IsTerminal(stream) && env.Get("NO_COLOR") == ""
@@ -92,7 +95,8 @@ func (env *environ) printer() *view.Printer {
 	return to
 }
 
-// answer prints v as JSON or by a template, unless err is why there is none.
+// answer prints v as JSON, or by the template with that name. If err is not
+// nil, it returns err and prints nothing.
 func (env *environ) answer(asJSON bool, name string, v any, err error) error {
 	switch {
 	case err != nil:

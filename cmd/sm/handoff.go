@@ -32,7 +32,7 @@ func (env *environ) handoff(ctx context.Context, client *api.Client, args []stri
 	if len(ids) == 0 {
 		return absentf("no agent here: CLAUDE_SESSION_MANAGER_ID is not set, and this is no tmux pane; call sm handoff from within a session")
 	}
-	path, _ := filepath.Abs(args[0]) // from a folder that is gone it leads nowhere
+	path, _ := filepath.Abs(args[0]) // with an error it is "", which does not exist
 	if !utf8.ValidString(path) {
 		return fmt.Errorf(
 			"%s: the name is not UTF-8; write the document under a plain name",
@@ -48,8 +48,9 @@ func (env *environ) handoff(ctx context.Context, client *api.Client, args []stri
 	return env.print("Handoff scheduled; it runs when this turn ends")
 }
 
-// scheduleHandoff asks under each of the ids until one is the caller's: a
-// client that an agent's client has started has inherited the name of another.
+// scheduleHandoff requests a handoff under each of the ids until the observer
+// accepts one, else it returns the first error. Several ids are needed because
+// a client inherits the agent's id if another agent's client has started it.
 func scheduleHandoff(
 	ctx context.Context,
 	client *api.Client,
@@ -114,7 +115,7 @@ func (env *environ) cancelHandoff(
 	return env.print("%s %s", h.ID, h.State)
 }
 
-// ownHandoff finds the one that the caller has scheduled.
+// ownHandoff returns the id of the handoff that the caller has scheduled.
 func (env *environ) ownHandoff(ctx context.Context, client *api.Client) (string, error) {
 	ids := env.Selves()
 	if len(ids) == 0 {
@@ -127,7 +128,7 @@ func (env *environ) ownHandoff(ctx context.Context, client *api.Client) (string,
 	for _, id := range ids {
 		s, err := client.Session(ctx, id)
 		if err != nil {
-			continue // it may be known by the next
+			continue // the observer may have the next id
 		}
 		for _, h := range list.Handoffs {
 			if h.Agent == s.ID && h.State == "scheduled" {

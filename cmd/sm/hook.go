@@ -24,7 +24,7 @@ it prints nothing. It always ends within 2 s, with exit code 0.
 	return cmd
 }
 
-// givenFlags gives back flags that cobra has parsed.
+// givenFlags returns, as arguments, the flags with these names that were set.
 func givenFlags(cmd *cobra.Command, names ...string) (args []string) {
 	for _, name := range names {
 		if f := cmd.Flag(name); f != nil && f.Changed {

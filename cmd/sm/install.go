@@ -68,7 +68,7 @@ $ sm install --codex
 		var stale string
 		o.Small, stale, err = install.Small(cmd.Context(), o.Program, versionOf(), o.Environ)
 		if err != nil {
-			// Hooks that call another program have to be trusted anew in Codex.
+			// The user must trust hooks again in Codex if they call another program.
 			return fmt.Errorf("nothing is changed: %w", err)
 		}
 		if stale != "" {
@@ -86,9 +86,9 @@ $ sm install --codex
 	return cmd
 }
 
-// installClients installs for Claude Code and, where it is there, for Codex; or
-// for Codex alone. A file of Codex that cannot be changed keeps nothing from
-// Claude Code.
+// installClients installs for Claude Code and, if its folder exists, for Codex;
+// with codexAlone for Codex only. An error about Codex's file does not prevent
+// the installation for Claude Code.
 func installClients(
 	ctx context.Context,
 	env *environ,
@@ -99,7 +99,7 @@ func installClients(
 		if o.Codex == "" {
 			return errors.New("CODEX_HOME and HOME name no folder; set one of them to an absolute path")
 		}
-		// The default one is made where there is none. Codex itself makes no other.
+		// A missing default folder is created. Codex creates no other one itself.
 		if info, err := os.Stat(o.Codex); filepath.IsAbs(env.Get("CODEX_HOME")) &&
 			!errors.Is(err, fs.ErrPermission) &&
 			(err != nil || !info.IsDir()) {
@@ -119,7 +119,8 @@ func installClients(
 	return nil
 }
 
-// noteAfter prints what the doctor finds about the hooks and what they need.
+// noteAfter prints the doctor's findings about the installed hooks and their
+// requirements.
 func noteAfter(
 	ctx context.Context,
 	env *environ,
@@ -132,10 +133,10 @@ func noteAfter(
 	}
 	cfg.Alertmanager.URLs = nil // they do not matter here
 	o, err := doctorOptions(cfg, env)
-	o.Dir = "" // what was installed is for all projects
+	o.Dir = "" // the installation is for all projects
 	for _, f := range doctor.Examine(ctx, o) {
 		if f.Check == "codex hooks" && f.Status == doctor.Broken {
-			continue // not trusted yet, which the installation has printed
+			continue // not trusted yet, as the installation has printed
 		}
 		if f.Remedy != "" && slices.Contains(checks, f.Check) {
 			env.note("note: %s: %s; %s", f.Check, f.Text, f.Remedy)
@@ -172,16 +173,16 @@ $ sm uninstall
 		if codexAlone {
 			return err
 		}
-		// One client's file that cannot be changed keeps nothing from the other.
+		// An error about one client's file does not affect the other client.
 		return errors.Join(o.Uninstall(cmd.Context(), install.Claude()), err)
 	})
 }
 
-// fillInstallation sets what an installation takes from the environment.
+// fillInstallation sets the options that depend on the environment.
 func fillInstallation(o *install.Options, env *environ) (err error) {
-	o.Program, _ = env.Program() // ours are known by their name too
+	o.Program, _ = env.Program() // own hooks are recognized by name too
 	o.Codex, _ = env.CodexHome()
-	o.Home, _ = env.Home() // without one, ~ is of no help
+	o.Home, _ = env.Home() // without one, ~ is not expanded
 	o.Path = env.Get("PATH")
 	o.Environ = env.Vars()
 	o.Stdout = env.Stdout
@@ -199,9 +200,10 @@ func fillInstallation(o *install.Options, env *environ) (err error) {
 	return nil
 }
 
-// usual reports whether a socket is found without configuration and SM_SOCKET.
+// usual reports whether commands find a socket without configuration and
+// without SM_SOCKET.
 func (env *environ) usual(socket string) bool {
-	// Variables of this shell may be unset where the client runs.
+	// The client may run without the variables of this shell.
 	bare := func(name string) (string, bool) {
 		if name == "SM_SOCKET" || name == "SM_STATE" {
 			return "", false

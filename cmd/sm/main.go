@@ -34,13 +34,13 @@ import (
 func main() {
 	env := &environ{Process: hooks.Self(os.Executable, os.Args[0])}
 	args := os.Args[1:]
-	// The client runs these on every turn: they have milliseconds, must not pay for
-	// cobra or viper, and listen to signals themselves, where they wait.
+	// The client runs the hook commands on every turn: they must take only
+	// milliseconds, without cobra and viper, and handle signals themselves.
 	if env.Run(context.Background(), args) {
 		return
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM)
-	// The first signal asks; from then on signals have their usual effect,
+	// The first signal starts a shutdown. Later ones have their default effect,
 	// so that a second Ctrl-C always ends a shutdown that hangs.
 	context.AfterFunc(ctx, stop)
 	if len(args) > 0 && args[0] == caller.GuardianCommand {
@@ -50,8 +50,8 @@ func main() {
 	os.Exit(env.execute(ctx, args))
 }
 
-// execute runs a command by way of cobra, which takes nil for the arguments of the process,
-// and prints its error.
+// execute runs a command, prints its error and returns the exit code. args must
+// not be nil: cobra would read the arguments of the process instead.
 func (env *environ) execute(ctx context.Context, args []string) int {
 	root := newRootCommand(env)
 	if cmd, _, err := root.Find(args); err == nil && strings.HasSuffix(cmd.Use, " CHANNEL") {
@@ -59,9 +59,9 @@ func (env *environ) execute(ctx context.Context, args []string) int {
 	}
 	if len(args) > 0 && strings.HasPrefix(args[0], cobra.ShellCompRequestCmd) {
 		cmd, _, _ := root.Find(args[1:])
-		_ = cmd.InheritedFlags() // puts them into the others
+		_ = cmd.InheritedFlags() // adds them to cmd.Flags
 		cmd.Flags().VisitAll(func(f *pflag.Flag) {
-			f.Usage = strings.ReplaceAll(f.Usage, "`", "") // shells show them
+			f.Usage = strings.ReplaceAll(f.Usage, "`", "") // shells would show them
 		})
 	}
 	root.SetArgs(args)
@@ -70,7 +70,7 @@ func (env *environ) execute(ctx context.Context, args []string) int {
 		return exitDone
 	}
 	exit, ok := errors.AsType[*exitError](err)
-	if !ok || exit.code == unexplained { // without a code it is cobra's
+	if !ok || exit.code == unexplained { // errors without a code are cobra's
 		exit = &exitError{
 			exitUsage,
 			fmt.Errorf("%w; see '%s --help'", usage.Plain(err), cmd.CommandPath()),
@@ -151,7 +151,7 @@ $ sm doctor           # what is missing, and what to do about it
 	root.SilenceUsage = true
 	root.SilenceErrors = true
 	root.DisableFlagsInUseLine = true
-	// A mistyped command is the cause of unknown flags after it.
+	// A flag after a mistyped command is unknown because the command is.
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
 		if name := cmd.Flags().Arg(0); cmd == root && name != "" {
 			return usage.Unknown(root, []string{name})
@@ -163,7 +163,7 @@ $ sm doctor           # what is missing, and what to do about it
 	root.SetErr(env.Stderr)
 	root.SetHelpCommand(newHelpCommand())
 	root.SetHelpCommandGroupID("Plumbing")
-	root.InitDefaultHelpCmd() // it is explained, too
+	root.InitDefaultHelpCmd() // before Explain, which covers it too
 	root.SetUsageTemplate(strings.NewReplacer(
 		"\n  {{.CommandPath}} [command]", "",
 		"[command]", "COMMAND",
@@ -172,9 +172,10 @@ $ sm doctor           # what is missing, and what to do about it
 	return root
 }
 
-// runBare is sm without a command. A client that supports no arguments of hooks
-// runs it too. What it printed then, on standard error too, would be in the
-// transcript, and any exit code but 0 would refuse the prompt or be shown as an
+// runBare runs sm without a command: it prints the help on a terminal. A client
+// that does not support arguments of hooks runs it as well. Then it must print
+// nothing, even to standard error, as that would be in the transcript, and the
+// exit code must be 0: any other one would refuse the prompt or be shown as an
 // error.
 func (env *environ) runBare(cmd *cobra.Command, args []string) error {
 	if len(args) > 0 {

@@ -109,7 +109,7 @@ $ sm register web --name web --pane %3
 	}, env.asking(func(ctx context.Context, client *api.Client, args []string) error {
 		r.ID = args[0]
 		r.Tmux = env.Origin(time.Now()).Tmux
-		// A new name may begin like others; the ids of panes are sm's own.
+		// A new name may be a prefix of others. The ids of panes are sm's own.
 		s, err := client.Session(ctx, r.ID)
 		switch {
 		case r.SessionID == "" && err == nil && (cmp.Or(s.Name, s.Title) == r.ID ||

@@ -74,7 +74,7 @@ $ sm observe --projects ~/.claude/projects --listen 127.0.0.1:8420
 	})
 }
 
-// observe watches the sessions until the command is to end.
+// observe watches the sessions until the context of cmd ends.
 func (env *environ) observe(
 	cmd *cobra.Command,
 	source *config.Source,
@@ -107,8 +107,8 @@ func (env *environ) observe(
 	return err
 }
 
-// emptyFlag is the error of a flag that was given without a value, as by an unset variable of
-// a script: what it would fall back to is not what was meant.
+// emptyFlag returns an error if a flag was set to an empty value, for example
+// to an unset variable of a script: the user did not mean the default.
 func emptyFlag(flags *pflag.FlagSet) (err error) {
 	flags.Visit(func(f *pflag.Flag) {
 		list, isList := f.Value.(pflag.SliceValue)
@@ -120,8 +120,8 @@ func emptyFlag(flags *pflag.FlagSet) (err error) {
 	return err
 }
 
-// greet shows a user at a terminal how far the reading has come, and where to
-// look once all transcripts are known. After that it calls greeted.
+// greet shows the progress of the first reading on a terminal, and then where
+// to look at the sessions. Afterwards it calls greeted.
 func (env *environ) greet(
 	ctx context.Context,
 	a *observer.App,
@@ -147,9 +147,9 @@ func (env *environ) greet(
 	}
 }
 
-// printRecent prints a line with the costs of compactions in the last 30 days, if there
-// were any. It reads what was written since on one processor, and prints nothing once ctx
-// has ended. sm is how to call this program.
+// printRecent prints a line with the costs of compactions in the last 30 days,
+// if there were any. It reads the transcripts with one worker, and prints
+// nothing after ctx has ended. sm is the command that runs this program.
 func printRecent(
 	ctx context.Context,
 	stderr io.Writer,
@@ -181,7 +181,8 @@ func printRecent(
 	}
 }
 
-// program is how to call this program: as the user has called it, or sm if that is in the PATH.
+// program returns the command that runs this program: sm if the PATH leads to
+// it, else the name by which the user has called it.
 func (env *environ) program() string {
 	if files.Same(env.CalledAs, proc.LookPath(env.Get("PATH"), "sm")) {
 		return "sm"
@@ -189,7 +190,8 @@ func (env *environ) program() string {
 	return env.CalledAs
 }
 
-// called is how to call this program for the observer at a socket.
+// called returns the command that runs this program for the observer at a
+// socket.
 func (env *environ) called(socket string) string {
 	sm := env.program()
 	if !env.usual(socket) {
@@ -198,7 +200,8 @@ func (env *environ) called(socket string) string {
 	return sm
 }
 
-// greeting returns what is watched, and where to look at it by calling sm.
+// greeting returns a text with what the observer watches, the address of the
+// page and the command for the list. sm is the command that runs this program.
 func greeting(addrs []net.Addr, o observer.Options, sm string) string {
 	n := int(o.Stats.Parked.Load() + o.Stats.Live.Load() + o.Stats.Failed.Load())
 	what := "Watching " + view.Counted(n, "transcript") + " in " + strings.Join(o.Watched(), ", ")
@@ -218,9 +221,9 @@ func greeting(addrs []net.Addr, o observer.Options, sm string) string {
 	return text + sm + " top in another terminal\n"
 }
 
-// quiet keeps from a terminal what the greeting shows: until it is there all
-// but warnings. In a demo it keeps all but errors from a terminal for good, and all but
-// warnings from elsewhere. The returned function ends that.
+// quiet limits the log on a terminal to warnings until end is called, as the
+// greeting shows the rest. In a demo the limit stays: errors on a terminal,
+// else warnings. quiet does nothing if the level is debug.
 func quiet(stderr io.Writer, o *observer.Options) (end func()) {
 	usual := o.Level.Level()
 	terminal := term.IsTerminal(stderr)
@@ -237,11 +240,11 @@ func quiet(stderr io.Writer, o *observer.Options) (end func()) {
 	return func() { o.Level.Set(usual) }
 }
 
-// garbagePercent is how much memory the observer may take for garbage, in
-// percent of what it needs. A fleet is mostly quiet: memory counts for more
-// than the processor. The sessions of many transcripts make up most of the
-// memory: half of that on top would be much, and collecting it sooner costs
-// little.
+// garbagePercent returns the value of GOGC for an observer: the memory for
+// garbage, in percent of the memory in use. A fleet is mostly quiet, so memory
+// matters more than processor time. With many transcripts the sessions are most
+// of the memory: half of that on top would be much, and collecting it sooner
+// costs little.
 func garbagePercent(transcripts int) int {
 	const many = 20_000
 	if transcripts >= many {

@@ -17,8 +17,9 @@ import (
 	"sm/observer"
 )
 
-// reload reads the configuration again, as at the start. Keys that take effect
-// at a start alone keep the value that they had then.
+// reload returns a function that reads the configuration again. Keys that take
+// effect only at the start keep their values in started; restart names those
+// that differ.
 func (env *environ) reload(
 	source *config.Source,
 	flags *pflag.FlagSet,
@@ -36,8 +37,9 @@ func (env *environ) reload(
 	}
 }
 
-// configPause is the time between two looks at the configuration file. A text
-// counts when two looks find the same: an editor may write it in several steps.
+// configPause is the interval at which the configuration file is read. A text
+// takes effect when two reads in a row return it: an editor may write it in
+// several steps.
 const configPause = 500 * time.Millisecond
 
 // errTerminalGone ends an observer whose terminal was closed, which also sends
@@ -51,7 +53,7 @@ type configWatcher struct {
 	gone    func() bool // reports whether the terminal of the observer was closed
 }
 
-// watchConfig begins to take note of signals.
+// watchConfig returns a watcher that receives SIGHUP from now on.
 func (env *environ) watchConfig(path string) *configWatcher {
 	terminals := func() (n int) {
 		for _, stream := range []any{env.Stdin, env.Stdout, env.Stderr} {
@@ -71,8 +73,8 @@ func (env *environ) watchConfig(path string) *configWatcher {
 	return w
 }
 
-// run calls reload until ctx ends or the terminal is gone, which is an error. The observer
-// logs the result of a reload.
+// run calls reload until ctx ends, or until the terminal is gone, which is an
+// error. The observer logs the result of a reload.
 func (w *configWatcher) run(ctx context.Context, reload func(context.Context) error) error {
 	look := time.NewTicker(configPause)
 	defer look.Stop()
@@ -99,7 +101,8 @@ func (w *configWatcher) run(ctx context.Context, reload func(context.Context) er
 	}
 }
 
-// read returns the text of the file, or that of before: a missing file is about to be replaced.
+// read returns the text of the file, or before if it cannot be read: a missing
+// file is about to be replaced.
 func (w *configWatcher) read(before []byte) []byte {
 	file := config.Source{Path: w.path, Required: true}
 	text, err := file.Read()

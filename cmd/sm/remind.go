@@ -58,7 +58,8 @@ $ sm remind web --soft 5m --hard 15m "Say how far you are."
 	}))
 }
 
-// seconds reads a flag such as 10m, or bare seconds; "" is none. An earlier error stays.
+// seconds parses the value of a flag, such as 10m or a number of seconds. It
+// returns 0 for "", and an earlier error unchanged.
 func seconds(name, value string, earlier error) (float64, error) {
 	if value == "" || earlier != nil {
 		return 0, earlier
@@ -74,8 +75,8 @@ func seconds(name, value string, earlier error) (float64, error) {
 	return d.Seconds(), nil
 }
 
-// textArg is a text of the command line, or of standard input for -. The observer
-// refuses any text that is as long as the limit.
+// textArg returns the text of an argument, or that of standard input for "-".
+// It reads at most 64 KiB, which the observer refuses as too long.
 func textArg(stdin io.Reader, arg string) (string, error) {
 	if arg == "-" {
 		b, err := io.ReadAll(io.LimitReader(stdin, 64<<10))
@@ -124,7 +125,8 @@ $ sm reminders reset web
 		})))
 }
 
-// cancelReminders cancels the reminder of an id, else all of an agent.
+// cancelReminders cancels the reminder with an id, or all reminders of an
+// agent.
 func (env *environ) cancelReminders(
 	ctx context.Context,
 	client *api.Client,

@@ -94,7 +94,7 @@ $ sm replay --grid              # which thresholds would have been best
 	})
 }
 
-// setThresholds puts the percentages that flags give in the place of configured thresholds.
+// setThresholds replaces configured thresholds by the percentages of the flags.
 func setThresholds(flags *pflag.FlagSet, t *alerts.Thresholds, warning, critical int) error {
 	if flags.Changed("warning") {
 		t.WarningPercentage = warning

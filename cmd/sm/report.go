@@ -77,7 +77,7 @@ $ sm report --json ~/.claude/projects
 	return cmd
 }
 
-// writePage writes the report as a page.
+// writePage writes the report into a file as one HTML page.
 func (env *environ) writePage(path string, r *report.Report) error {
 	var b bytes.Buffer
 	if err := env.printer().WriteHTML(&b, r, versionOf()); err != nil {

@@ -23,10 +23,12 @@ import (
 	"sm/observer/api"
 )
 
-// registerWithin is how long the start of a client waits for the observer to know its agent.
+// registerWithin limits how long the start of a client waits for the
+// registration of its agent.
 const registerWithin = time.Second
 
-// maxAgentID is the longest id that the observer takes.
+// maxAgentID is the length of the longest id that the observer accepts, in
+// bytes.
 const maxAgentID = 128
 
 func newRunCommand(env *environ) *cobra.Command {
@@ -132,7 +134,7 @@ func (env *environ) newAgentRun(
 		},
 		// The next client takes over the guarded session. A failure is not
 		// reported: the terminal is the client's, and the session can be
-		// activated anew.
+		// activated again.
 		Resumed: func(old, now supervise.Process) {
 			client := guard.Client{PID: old.PID, Start: old.Start}
 			if path, _, ok := guard.Find([]string{dir}, client); ok {
@@ -146,12 +148,13 @@ func (env *environ) newAgentRun(
 		Observer: r,
 	}
 	for i, stream := range []any{env.Stdin, env.Stdout, env.Stderr} {
-		r.options.Files[i], _ = stream.(*os.File) // anything else the client does not get
+		r.options.Files[i], _ = stream.(*os.File) // the client gets no other streams
 	}
 	return r, nil
 }
 
-// complete checks a registration, and adds an id and the calling agent.
+// complete checks a registration, and fills in the id, the provider and the
+// parent.
 func (env *environ) complete(r *api.Registration) error {
 	for flag, value := range map[string]string{
 		"name":     r.Name,
@@ -182,9 +185,9 @@ func (env *environ) complete(r *api.Registration) error {
 	return nil
 }
 
-// agentVars is the client's environment: ours, with the agent's id, name and
-// parent. Variables that another client has set for its own processes are left
-// out: they would name the wrong agent.
+// agentVars returns the client's environment: vars with the agent's id, name
+// and parent. It removes variables that another client has set for its own
+// processes, as they would identify the wrong agent.
 func agentVars(vars []string, s api.Registration, self int, socket string) []string {
 	own := map[string]string{
 		"CLAUDE_SESSION_MANAGER_ID": s.ID,
@@ -245,8 +248,8 @@ func (r *agentRun) register(ctx context.Context) error {
 	return err
 }
 
-// Next asks the observer for the next step. An observer that was started after
-// the agent gets the registration first.
+// Next asks the observer for the next step. It registers the agent again if the
+// observer does not have it, as one that was started later.
 func (r *agentRun) Next(
 	ctx context.Context,
 	s supervise.Status,
@@ -262,7 +265,7 @@ func (r *agentRun) Next(
 		Reason:       s.Outcome.Reason,
 	})
 	if api.StatusCode(err) == http.StatusNotFound {
-		_ = r.register(ctx) // the next question will show
+		_ = r.register(ctx) // the next call shows whether it worked
 	}
 	return supervise.Instruction(in), err
 }

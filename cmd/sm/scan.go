@@ -90,7 +90,7 @@ func writeScan(to *view.Printer, views []fleet.View) error {
 	return table.Write(to, sessions, time.Now())
 }
 
-// scanned is one line of `sm scan --json`. Its fields are a contract.
+// scanned is one line of `sm scan --json`. Scripts rely on its fields.
 type scanned struct {
 	SessionID    string          `json:"session_id"`
 	Client       string          `json:"client"`
@@ -117,7 +117,8 @@ type scanned struct {
 	BadLines     int64           `json:"bad_lines"`
 }
 
-// scannedOf takes what a line has in common with a session by the names in JSON.
+// scannedOf copies the fields of a session that a line has too, by their names
+// in JSON.
 func scannedOf(session api.Session) (s scanned) {
 	text, _ := json.Marshal(session) // texts and finite figures: it cannot fail
 	_ = json.Unmarshal(text, &s)     // into fields of the same types

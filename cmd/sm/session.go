@@ -22,8 +22,9 @@ import (
 	"sm/handoff/proc"
 )
 
-// guarded is a run on the folder of a session. It waits for other writers of the session's
-// state for a time, and its errors have a remedy.
+// guarded returns the run function of a command on the folder of a session. It
+// waits at most 5 s for other writers of the session's state. Its errors end
+// with the remedy.
 func (env *environ) guarded(
 	run func(ctx context.Context, dir string, args []string) error,
 ) runFunc {
@@ -107,7 +108,8 @@ $ sm session restart
 	)
 }
 
-// sessionActivate binds a session to the client that runs this command, or to that of pid.
+// sessionActivate binds a session to the client that runs this command, or to
+// the client with the process id pid if that is not 0.
 func (env *environ) sessionActivate(
 	ctx context.Context,
 	dir, skill string,
@@ -160,7 +162,7 @@ func (env *environ) sessionActivate(
 	return nil
 }
 
-// mayForce reports why this process may not set protected fields.
+// mayForce returns an error if this process may not set protected fields.
 func (env *environ) mayForce() error {
 	if sign, inside := env.Inside(); inside {
 		return fmt.Errorf(
@@ -168,7 +170,7 @@ func (env *environ) mayForce() error {
 			sign,
 		)
 	}
-	if !term.IsTerminal(env.Stdin) { // as of one that has left its client's family
+	if !term.IsTerminal(env.Stdin) { // as in a process that its client no longer owns
 		return errors.New("--force is for people, and standard input is no terminal; use a terminal of your own")
 	}
 	return nil
@@ -202,7 +204,7 @@ func (env *environ) sessionDehydrate(ctx context.Context, dir string, _ []string
 	return err
 }
 
-// dehydrateText is for agents without the skill.
+// dehydrateText explains the document to agents that do not have the skill.
 const dehydrateText = `Write %[1]s now, in one go. A fresh context will have this file and nothing else:
 - the goal, and what the user has asked for, word for word where it matters
 - what is done, and how you know that it works
@@ -221,7 +223,7 @@ func (env *environ) sessionRestart(ctx context.Context, dir string, _ []string) 
 	defer func() { _ = supervisor.Release() }()
 	client, _ := env.Client()
 	err = guard.AskRestart(ctx, dir, client, func() error {
-		// Said first: this process ends with the client.
+		// Printed before the signal: this process ends with the client.
 		_ = env.print("%s: restarting; a fresh context reads %s", dir, guard.DocumentFile)
 		if err := supervisor.Signal(syscall.SIGUSR1); err != nil {
 			return fmt.Errorf(
@@ -238,9 +240,9 @@ func (env *environ) sessionRestart(ctx context.Context, dir string, _ []string) 
 	return awaitRestart(ctx, dir, client)
 }
 
-// sessionDir is the folder of a session: the one that the first argument names, made
-// absolute, else that of the session of the client that runs us. Links stay: the name is
-// what everybody calls it by.
+// sessionDir returns the absolute path of a session's folder: that of the first
+// argument, else that of the calling client's session. Links are not resolved,
+// so that the path is the one that the user knows.
 func (env *environ) sessionDir(args []string) (string, error) {
 	// The skill passes its argument restart on to commands that need none.
 	passed := len(args) == 1 && args[0] == "restart" && !files.IsDir(args[0])
@@ -270,8 +272,8 @@ func (env *environ) sessionDir(args []string) (string, error) {
 	return filepath.Dir(path), nil
 }
 
-// sessionDirs are the folders in and above which the sessions of the client
-// that runs us are looked for.
+// sessionDirs returns the folders in and above which to look for the sessions
+// of the calling client.
 func (env *environ) sessionDirs() (dirs []string) {
 	if project := env.Get("CLAUDE_PROJECT_DIR"); project != "" {
 		dirs = append(dirs, project)
@@ -284,13 +286,13 @@ func (env *environ) sessionDirs() (dirs []string) {
 
 func changeSession(ctx context.Context, dir string, change func(*guard.State) error) error {
 	path := filepath.Join(dir, guard.StateFile)
-	if _, err := os.Lstat(path); err != nil { // before a lock file is made there
+	if _, err := os.Lstat(path); err != nil { // before a lock file is created there
 		return err
 	}
 	return guard.Update(ctx, path, change)
 }
 
-// sessionError adds what to do.
+// sessionError adds the remedy to an error.
 func sessionError(err error) error {
 	var path *fs.PathError
 	switch {
@@ -312,9 +314,9 @@ func sessionError(err error) error {
 	return err
 }
 
-// awaitRestart waits until the supervisor has begun to restart the client of a
-// session, or until ctx ends: the client may take longer to end than an agent
-// waits here. An error is why there is no restart.
+// awaitRestart waits until the supervisor begins to restart the client of a
+// session. It returns an error if the supervisor refuses, and nil when ctx
+// ends: a client may take longer to end than the agent waits here.
 func awaitRestart(ctx context.Context, dir string, client guard.Client) error {
 	look := time.NewTicker(20 * time.Millisecond)
 	defer look.Stop()

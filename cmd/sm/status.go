@@ -101,8 +101,7 @@ func (st *statusRun) run(cmd *cobra.Command, args []string) (err error) {
 	return st.list(ctx)
 }
 
-// agentNames completes an ID with the agents that it can mean, by name or by the
-// beginning of an id.
+// agentNames completes an ID with names of agents and beginnings of ids.
 func (env *environ) agentNames(
 	cmd *cobra.Command,
 	args []string,
@@ -127,8 +126,8 @@ func (env *environ) agentNames(
 	return names, how
 }
 
-// client is how a command asks the observer. An agent that asks shows that it
-// is at work: its reminders begin anew.
+// client returns a client of the observer for a command. It resets the
+// reminders of the calling agent, as a command shows that the agent is active.
 func (env *environ) client(cmd *cobra.Command) (*api.Client, error) {
 	_, client, err := env.reach(cmd)
 	if err != nil {
@@ -141,7 +140,7 @@ func (env *environ) client(cmd *cobra.Command) (*api.Client, error) {
 	return client, nil
 }
 
-// asking runs a command whose first step is to reach the observer.
+// asking returns the run function of a command that queries the observer.
 func (env *environ) asking(
 	run func(ctx context.Context, client *api.Client, args []string) error,
 ) runFunc {
@@ -154,7 +153,8 @@ func (env *environ) asking(
 	}
 }
 
-// ask asks for all sessions or the recent ones, of one client where the user has named one.
+// ask returns all sessions or the recent ones, with --client only those of that
+// client.
 func (st *statusRun) ask(ctx context.Context, every bool) (all api.Sessions, err error) {
 	if every {
 		all, err = st.observer.Sessions(ctx)
@@ -226,7 +226,7 @@ func (st *statusRun) keepDrawing(ctx context.Context) error {
 	for first := true; ; first = false {
 		all, err := st.ask(ctx, st.all)
 		if ctx.Err() != nil {
-			return nil // Ctrl-C, as it is meant to end
+			return nil // Ctrl-C is the usual end
 		}
 		if err != nil {
 			return err
@@ -259,8 +259,9 @@ func writeLines[V any](w io.Writer, list []V) error {
 	return nil
 }
 
-// writeJSON writes v on one line. Characters that control a terminal, or that do not
-// show, are escaped: DEL, C1 controls, and marks such as those of the direction of text.
+// writeJSON writes v on one line. It escapes characters that control a terminal
+// or are invisible: DEL, C1 controls, and formats such as marks of the
+// direction of text.
 func writeJSON(w io.Writer, v any) error {
 	text, err := files.Encode(v, nil)
 	if err != nil {

@@ -49,8 +49,8 @@ type topRun struct {
 	client string
 }
 
-// run shows the sessions of this machine's observer, or those that a server of
-// all machines has.
+// run shows the sessions of this machine's observer, or those of a server for
+// all machines.
 func (t *topRun) run(cmd *cobra.Command, _ []string) error {
 	unknown := top.CheckName("client", t.client, clientNames())
 	empty := emptyFlag(cmd.Flags())
@@ -89,7 +89,7 @@ func (t *topRun) run(cmd *cobra.Command, _ []string) error {
 	return top.Run(cmd.Context(), client, o)
 }
 
-// configure puts the address of a server in the place of its name in the configuration.
+// configure replaces the name of a configured server by its address.
 func (t *topRun) configure(cmd *cobra.Command) error {
 	if strings.ContainsAny(t.server.URL, ":/") {
 		return nil

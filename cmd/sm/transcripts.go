@@ -23,8 +23,8 @@ import (
 	"sm/transcript/follow"
 )
 
-// transcripts are the files and folders that a command line names, without any
-// the projects of this user, and the configuration that says where those are.
+// transcripts returns the configuration and the files and folders to read:
+// args, or the transcripts of this user if there are none.
 func (env *environ) transcripts(
 	cmd *cobra.Command,
 	args []string,
@@ -56,7 +56,8 @@ func (env *environ) transcripts(
 	return cfg, args, err
 }
 
-// existingProjects are the folders with transcripts that there are, of all clients.
+// existingProjects returns the existing folders with transcripts, of all
+// clients.
 func existingProjects(cfg *config.Config, env *environ) ([]string, error) {
 	dirs, err := cfg.ProjectDirs(env.Env)
 	if err != nil {
@@ -76,9 +77,9 @@ func existingProjects(cfg *config.Config, env *environ) ([]string, error) {
 	return there, nil
 }
 
-// reading returns the options to read transcripts, and shows on the terminal
-// how far it is until end is called. Garbage may grow, as the command is over
-// soon, but not far beyond 128 MiB in all.
+// reading returns the options to read transcripts, and shows the progress on a
+// terminal until end is called. It lets garbage grow to about 128 MiB in all,
+// as the command ends soon.
 func (env *environ) reading() (o history.Options, end func()) {
 	debug.SetGCPercent(400)
 	debug.SetMemoryLimit(128 << 20)
@@ -90,7 +91,8 @@ func (env *environ) reading() (o history.Options, end func()) {
 	return o, term.ShowProgress(env.Stderr, progressText(o.Stats))
 }
 
-// history reads all transcripts in paths once. Without a history the error is why.
+// history reads all transcripts in paths once. An error with a history is about
+// files that were left out.
 func (env *environ) history(ctx context.Context, paths []string) (*history.History, error) {
 	o, end := env.reading()
 	defer end()
@@ -101,10 +103,10 @@ func (env *environ) history(ctx context.Context, paths []string) (*history.Histo
 	return h, err
 }
 
-// unread adds the remedy to the error of a reading that failed.
+// unread adds the remedy to the error of a failed reading.
 func unread(err error) error { return fmt.Errorf("%w; check the path", err) }
 
-// plainLog writes warnings as lines for people.
+// plainLog returns a logger that writes warnings as lines without the time.
 func plainLog(stderr io.Writer) *slog.Logger {
 	withoutTime := func(groups []string, a slog.Attr) slog.Attr {
 		if len(groups) == 0 && a.Key == slog.TimeKey {
@@ -118,7 +120,8 @@ func plainLog(stderr io.Writer) *slog.Logger {
 	}))
 }
 
-// progressText describes how far the reading of transcripts is.
+// progressText returns a function that formats the progress of reading
+// transcripts.
 func progressText(s *follow.Stats) func(passed time.Duration) string {
 	return func(passed time.Duration) string {
 		done := float64(s.BytesDone.Load())

@@ -38,7 +38,7 @@ $ sm man ~/.local/share/man/man1
 		_, list, _ := strings.Cut(root.UsageString(), "\n\nLook:")
 		list, _, _ = strings.Cut(list, "\n\nFlags:")
 		root.Long += "\n\n# COMMANDS\n```\nLook:" + list + "\n```"
-		_ = os.Mkdir(args[0], 0o755) // no page can be written where there is no folder
+		_ = os.Mkdir(args[0], 0o755) // an error without a folder follows below
 		err := doc.GenManTree(root, &doc.GenManHeader{Section: "1", Source: "sm"}, args[0])
 		if err != nil {
 			return fmt.Errorf("write the manual pages: %w; name a folder to write to, in one that exists", err)

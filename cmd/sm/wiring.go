@@ -64,7 +64,7 @@ func (env *environ) reach(cmd *cobra.Command) (*config.Config, *api.Client, erro
 
 func quote(s string) string { return plain.Quote(s) }
 
-// alertOptions are the settings of the policy.
+// alertOptions returns the settings of the alert policy.
 func alertOptions(c *config.Config) alerts.Options {
 	m := c.ContextMonitor
 	return alerts.Options{
@@ -82,9 +82,9 @@ func alertOptions(c *config.Config) alerts.Options {
 	}
 }
 
-// observerOptions turns the configuration into what the observer takes. only means that the
-// user has named the folders to watch: those of Codex are then watched only if CODEX_HOME is
-// set.
+// observerOptions returns the observer's options for a configuration. only
+// means that the user has named the folders to watch: those of Codex are then
+// watched only if CODEX_HOME is set.
 func (env *environ) observerOptions(
 	cfg *config.Config,
 	only bool,
@@ -128,7 +128,8 @@ func (env *environ) observerOptions(
 	return o, err
 }
 
-// alertmanagers are those that are asked for the alerts of this machine.
+// alertmanagers returns the options of the Alertmanagers that are queried for
+// the alerts of this machine.
 func alertmanagers(cfg *config.Config) alertmanager.Options {
 	o := cfg.Alertmanager
 	if o.Host == "" {
@@ -137,7 +138,7 @@ func alertmanagers(cfg *config.Config) alertmanager.Options {
 	return o
 }
 
-// settings are what the observer can take while it runs.
+// settings returns the settings that can change while the observer runs.
 func (env *environ) settings(
 	cfg *config.Config,
 	log *slog.Logger,
@@ -171,7 +172,7 @@ func (env *environ) settings(
 	}
 	s.Queue.Offers = maxOffers
 	s.Alerts.OperatorCompactions = cfg.Operator.Compactions
-	s.Guard.Program, _ = env.Executable() // else agents call us by the name alone
+	s.Guard.Program, _ = env.Executable() // without a path agents call sm by its name
 	s.Handoff, err = env.handoffOptions(cfg, log)
 	return s, err
 }
@@ -181,7 +182,7 @@ func logLevel(cfg *config.Config) (level slog.Level) {
 	return level
 }
 
-// logger writes to standard error what reaches the level.
+// logger returns a logger that writes to standard error, and its level.
 func (env *environ) logger(cfg *config.Config) (*slog.Logger, *slog.LevelVar) {
 	level := new(slog.LevelVar)
 	level.Set(logLevel(cfg))
@@ -192,7 +193,7 @@ func (env *environ) logger(cfg *config.Config) (*slog.Logger, *slog.LevelVar) {
 	return slog.New(slog.NewTextHandler(env.Stderr, o)), level
 }
 
-// handoffOptions are the settings of handoffs.
+// handoffOptions returns the settings of handoffs.
 func (env *environ) handoffOptions(
 	c *config.Config,
 	log *slog.Logger,
@@ -217,7 +218,8 @@ func (env *environ) handoffOptions(
 	return o, err
 }
 
-// resumePrompt makes the prompt of messages.resume, the usual one where that is empty.
+// resumePrompt returns a function that makes the prompt after a handoff from
+// the template messages.resume. Without a text it is the default prompt.
 func resumePrompt(text string) (func(path string) string, error) {
 	if text == "" {
 		return wording.Resume, nil
@@ -237,16 +239,16 @@ func resumePrompt(text string) (func(path string) string, error) {
 		return nil, errors.New("messages.resume does not name the document; put {{.Path}} into it")
 	}
 	return func(path string) string {
-		line, _ := execute(path) // it has been tried
+		line, _ := execute(path) // it was tried above
 		return tmux.Sanitise(line)
 	}, nil
 }
 
-// maxOffers is how often one message is given to a client that never shows it
-// in its transcript.
+// maxOffers limits how often a message is given to a client that never writes
+// it into its transcript.
 const maxOffers = 10
 
-// ancestry is the lineage of a process as the observer takes it.
+// ancestry returns the lineage of a process in the observer's type.
 func ancestry(pid int) (line []fleet.Process) {
 	for p := range proc.Lineage("/proc", pid) {
 		line = append(line, fleet.Process{PID: p.PID, Start: p.Start})
