@@ -21,11 +21,11 @@ import (
 	"sm/observer/socket"
 )
 
-// maxTexts bounds a message template.
+// maxTexts limits the length of a message template, in bytes.
 const maxTexts = 4096
 
-// check holds every value to its tags. It returns the first one that is wrong
-// and what it must be, or "" for none.
+// check compares every value with the rules in its tags. It returns the path of
+// the first wrong value and what it must be, or "" if all are valid.
 func (c *Config) check() (path, fault string) {
 	for _, key := range c.settings() {
 		seen := map[string]bool{}
@@ -44,8 +44,8 @@ func (c *Config) check() (path, fault string) {
 	return "", ""
 }
 
-// show words a value. Addresses may have a password, and a path of a secret may
-// be the secret itself.
+// show formats a value for an error. It hides addresses, which may have a
+// password, and paths of secrets, which may be the secret itself by mistake.
 func (s setting) show() string {
 	if strings.HasSuffix(s.path, "_file") || s.tag.Get("is") == "url" {
 		return "the present one"
@@ -63,7 +63,7 @@ func shown(v reflect.Value) string {
 	return fmt.Sprint(v)
 }
 
-// problem describes what is wrong with a value, "" for nothing.
+// problem returns what is wrong with a value, or "".
 func (s setting) problem() string {
 	text := ""
 	if s.value.Kind() == reflect.String {
@@ -123,7 +123,8 @@ func (s setting) problem() string {
 	return s.above()
 }
 
-// outside describes how a number or a duration is out of its bounds, "" for one that is not.
+// outside returns an error text for a number or a duration outside its bounds,
+// or "".
 func (s setting) outside() string {
 	bounds, strict := strings.CutPrefix(s.tag.Get("bounds"), ">")
 	least, most, _ := strings.Cut(bounds, "..")
@@ -154,7 +155,8 @@ func (s setting) outside() string {
 	return fmt.Sprintf("must be %s %s and at most %s, not %s", word, least, most, s.show())
 }
 
-// above describes a value that is not below the key that limits it. A limit of 0 is none.
+// above returns an error text for a value that is not below the key in its tag,
+// or "". A limit of 0 means that there is none.
 func (s setting) above() string {
 	name := s.tag.Get("below")
 	if name == "" {
@@ -173,9 +175,9 @@ func (s setting) above() string {
 	return ""
 }
 
-// loopback reports whether an address can only mean this machine. A name other
-// than localhost may resolve to anything. Ports are numbers: names differ
-// between machines.
+// loopback reports whether an address can only refer to this machine. A name
+// other than localhost may resolve to any address. The port must be a number:
+// names of ports differ between machines.
 func loopback(address string) bool {
 	host, port, err := net.SplitHostPort(address)
 	if err != nil {
@@ -189,7 +191,8 @@ func loopback(address string) bool {
 		err == nil && ip.IsLoopback() && !ip.Is4In6() && ip.Zone() == ""
 }
 
-// wrongPath accepts an empty path for the default, or for none, unless it is required.
+// wrongPath returns what is wrong with a path, or "". An empty path is valid
+// unless it is required.
 func (s setting) wrongPath(path string) string {
 	switch {
 	case path == "" && s.tag.Get("required") == "":
@@ -202,8 +205,8 @@ func (s setting) wrongPath(path string) string {
 	return ""
 }
 
-// wrongTemplate checks the form alone. Which names a template may use is known
-// where it is executed.
+// wrongTemplate returns what is wrong with the syntax of a template, or "". The
+// code that executes a template checks the names in it.
 func wrongTemplate(text string) string {
 	if len(text) > maxTexts {
 		return fmt.Sprintf("is %d bytes long; use at most %d", len(text), maxTexts)

@@ -35,17 +35,17 @@ import (
 	"sm/transcript"
 )
 
-// Config is the whole configuration. This type and its tags, with those of the types
-// that have the settings of a package, are the one table of keys: what the file may
-// hold, the environment variables, defaults, bounds, the hints for mistyped keys and
-// `check-config --print` are all read off it.
+// Config is the whole configuration. The tags of this type, and of the types with
+// the settings of other packages, are the only list of keys: the keys of the file,
+// the environment variables, defaults, bounds, the hints for mistyped keys and the
+// output of `check-config --print` are derived from them.
 //
-//	default  as a variable has it; else 0, false, "" or an empty list
-//	bounds   "1..100", ">0..1", or "5s.." and ">0" for a duration; any duration is from 0 to ten years
+//	default  in the form of a variable; else 0, false, "" or an empty list
+//	bounds   "1..100", ">0..1", or "5s.." and ">0" for a duration, which is at most ten years
 //	below    a key of the same group that must be larger, unless that is 0
-//	oneof    the words that it takes
+//	oneof    the valid values
 //	is       the kind of a text, or of each entry of a list: see problem
-//	required the path may not be empty; elsewhere an empty one is the default, or none
+//	required the path must not be empty; without this tag "" is the default, or none
 //	unique   no two entries of the list may be equal
 //	flag     a flag of this name sets it
 //	apply    "restart": it takes effect when an observer starts; the others can change while it runs
@@ -141,7 +141,7 @@ func Default() *Config {
 	return c
 }
 
-// A setting is one key of the configuration, or one value inside the list of a key.
+// A setting is one key of the configuration, or one value in the list of a key.
 type setting struct {
 	path  string // as in the file: storm.count, windows[0].tokens
 	value reflect.Value
@@ -149,15 +149,15 @@ type setting struct {
 	group reflect.Value // the struct of the key
 }
 
-// settings lists every key of a configuration in the order of the type. The
-// values may be set through it.
+// settings returns every key of a configuration, in the order of the fields.
+// The values can be changed through it.
 func (c *Config) settings() []setting {
 	return setting{
 		value: reflect.ValueOf(c).Elem(),
 	}.keys()
 }
 
-// keys lists the keys of a group, or what is no group itself.
+// keys returns the keys of a group, or the setting itself if it is not a group.
 func (s setting) keys() (all []setting) {
 	if s.value.Kind() != reflect.Struct {
 		return []setting{s}
@@ -179,7 +179,7 @@ func (s setting) keys() (all []setting) {
 	return all
 }
 
-// values lists the value of a key, or those in its list.
+// values returns the setting itself, or the values in its list.
 func (s setting) values() (all []setting) {
 	if s.value.Kind() != reflect.Slice {
 		return []setting{s}
@@ -193,8 +193,8 @@ func (s setting) values() (all []setting) {
 	return all
 }
 
-// Keep puts the values of an observer that runs into the keys that only a
-// restart changes, and names those that differ.
+// Keep copies the values of the keys that take effect only at a start from the
+// configuration of the running observer, and returns the keys that differ.
 func (c *Config) Keep(running *Config) (restart []string) {
 	old := running.settings()
 	for i, s := range c.settings() {
@@ -207,7 +207,7 @@ func (c *Config) Keep(running *Config) (restart []string) {
 	return restart
 }
 
-// Changed returns the keys without their default.
+// Changed returns the values that differ from the default, by key.
 func (c *Config) Changed() map[string]any {
 	keys := map[string]any{}
 	usual := Default().settings()
@@ -219,15 +219,15 @@ func (c *Config) Changed() map[string]any {
 	return keys
 }
 
-// variable is the environment variable of the setting.
+// variable returns the name of the setting's environment variable.
 func (s setting) variable() string {
 	return "SM_" + strings.ToUpper(strings.ReplaceAll(s.path, ".", "_"))
 }
 
 // A Source is a file that may hold the configuration.
 type Source struct {
-	Path     string // empty: there is no place to look
-	Required bool   // it must exist: the user has named it, or it was read once
+	Path     string // "" if there is no place for a file
+	Required bool   // the file must exist: the user has named it, or it was read once
 }
 
 // Find returns the source of the configuration: the file named by --config,
@@ -239,8 +239,8 @@ func Find(flags *pflag.FlagSet, env Env) (Source, error) {
 	}
 	dir, err := env.XDGDir("XDG_CONFIG_HOME", ".config")
 	if err != nil {
-		// A process without a home has no file of its own; the defaults serve
-		// it, and a path that needs a home is an error of its own.
+		// Without a home there is no file, and the defaults apply. A path that
+		// needs a home is another error.
 		return Source{}, nil
 	}
 	return Source{filepath.Join(dir, "sm", "config.yaml"), false}, nil
@@ -255,8 +255,8 @@ func (s *Source) Load(flags *pflag.FlagSet, env Env) (*Config, error) {
 	return Parse(s.Path, text, flags, env)
 }
 
-// Read returns the text of the file, nil for one that need not exist. A file that was read
-// must exist from then on.
+// Read returns the text of the file, nil if an optional file does not exist.
+// After the first successful call the file must exist.
 func (s *Source) Read() ([]byte, error) {
 	if s.Path == "" || s.Path == os.DevNull {
 		return nil, nil
@@ -273,7 +273,7 @@ func (s *Source) Read() ([]byte, error) {
 	return text, nil
 }
 
-// Verdict describes a source that was loaded.
+// Verdict returns a line about a source after Load.
 func (s Source) Verdict() string {
 	switch {
 	case s.Path == "":
@@ -284,7 +284,9 @@ func (s Source) Verdict() string {
 	return s.Path + ": ok"
 }
 
-// Parse layers defaults, the text of the file, environment and flags.
+// Parse builds the configuration from the defaults, the text of the file, the
+// environment and flags, each overriding the one before. name is that of the
+// file, for errors.
 func Parse(name string, text []byte, flags *pflag.FlagSet, env Env) (*Config, error) {
 	var root any
 	if err := yaml.Unmarshal(text, &root); err != nil {
@@ -295,7 +297,7 @@ func Parse(name string, text []byte, flags *pflag.FlagSet, env Env) (*Config, er
 	if root != nil && !ok {
 		return nil, fmt.Errorf("%s: the file must be a group of keys", name)
 	}
-	// A group whose lines are all commented out is none.
+	// A group whose lines are all commented out is absent.
 	maps.DeleteFunc(file, func(_ string, value any) bool { return value == nil })
 	v := viper.New()
 	_ = v.MergeConfigMap(file) // it has no error

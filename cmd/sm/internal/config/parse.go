@@ -17,15 +17,16 @@ import (
 	"sm/dashboards/screen/plain"
 )
 
-// maxDurationSeconds bounds a duration before it is checked against its key:
-// about 31 years, far from the overflow of time.Duration.
+// maxDurationSeconds limits a duration that is given as a number, so that
+// time.Duration cannot overflow: about 31 years. The bounds of the key are
+// checked later.
 const maxDurationSeconds = 1e9
 
 var durationType = reflect.TypeFor[time.Duration]()
 
-// convert turns a value of the file, a variable or a default into one that can
-// be decoded into to. Its error does not show the value: a token may be in the
-// wrong place.
+// convert returns a value of the file, a variable or a default in a form that
+// can be decoded into to. Its errors do not contain the value: it may be a
+// token in the wrong place.
 func convert(from, to reflect.Value) (any, error) {
 	typ := to.Type()
 	value := from.Interface()
@@ -64,8 +65,8 @@ func convert(from, to reflect.Value) (any, error) {
 	return value, nil
 }
 
-// fromText reads a text as YAML, and so JSON. A list of plain values may be
-// separated by commas. Without a value it is nil.
+// fromText parses a text as YAML, and so JSON. A list of plain values may be
+// separated by commas. It returns nil if there is no value.
 func fromText(text string, typ reflect.Type) (value any) {
 	text = strings.TrimSpace(text)
 	if typ.Kind() == reflect.Slice && (text == "" ||
@@ -99,7 +100,7 @@ func ParseDuration(s string) (time.Duration, error) {
 	return time.ParseDuration(s)
 }
 
-// wanted words a type, with an example where the form matters.
+// wanted describes the values of a type, with an example if their form matters.
 func wanted(typ reflect.Type) string {
 	if typ == durationType {
 		return "a duration such as 90, 3m or 1h30m"
@@ -122,7 +123,8 @@ func wanted(typ reflect.Type) string {
 	return "a list such as [a, b]"
 }
 
-// keysOf lists the paths of all groups and keys below a group or a list of groups.
+// keysOf returns the paths of all groups and keys below a group, or below a
+// list of groups.
 func keysOf(typ reflect.Type, path string) (keys []string) {
 	if typ.Kind() == reflect.Slice {
 		typ = typ.Elem()
@@ -141,8 +143,8 @@ func keysOf(typ reflect.Type, path string) (keys []string) {
 	return keys
 }
 
-// unknownKey quotes the path of an unknown key and adds the one that was
-// probably meant, in the same group or else in any.
+// unknownKey quotes the path of an unknown key and adds the nearest key, first
+// of the same group, then of any.
 func unknownKey(path string) string {
 	text := plain.Quote(path)
 	group, _, _ := strings.Cut(path, "[")
@@ -165,8 +167,8 @@ func unknownKey(path string) string {
 	return text + "; sm check-config --print lists all keys"
 }
 
-// Nearest returns the one of the known names that an unknown one is likely to
-// mean, "" for none.
+// Nearest returns the known name that is most similar to an unknown one, "" if
+// none is similar.
 func Nearest(unknown string, known []string) string {
 	names := new(cobra.Command)
 	for _, name := range known {
@@ -178,17 +180,17 @@ func Nearest(unknown string, known []string) string {
 	for most := 1; most <= (len(unknown)+2)/3; most++ {
 		names.SuggestionsMinimumDistance = most
 		if list := names.SuggestionsFor(unknown); len(list) > 0 {
-			// Letters that changed places are more likely than missing ones.
+			// Swapped letters are more likely than missing ones.
 			return slices.MinFunc(list, func(a, b string) int { return away(a) - away(b) })
 		}
 	}
 	return ""
 }
 
-// Stray lists the variables with our prefix that set nothing, each with the
-// nearest one that does, or "". They are no error, since other programs may use
-// the prefix. vars are those of the process, as NAME=value, known the names of
-// ours that set no key.
+// Stray returns the variables in vars that have sm's prefix and set no key,
+// each with the nearest known name, or "". They are not errors, since other
+// programs may use the prefix. vars have the form NAME=value; known are the
+// names of sm's variables that set no key.
 func Stray(vars []string, known ...string) (stray [][2]string) {
 	for _, s := range new(Config).settings() {
 		known = append(known, s.variable())

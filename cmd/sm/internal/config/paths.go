@@ -10,9 +10,10 @@ import (
 	"sm/cmd/internal/places"
 )
 
-// resolvePaths expands ~ in every path, as in the program of operator.notify, and makes
-// those given as flags absolute. A relative path in the file or the environment stays and is
-// refused later: what it is relative to depends on who starts the process.
+// resolvePaths expands ~ in every path and in the program of operator.notify,
+// and makes paths of flags absolute. It keeps a relative path of the file or
+// the environment, which check refuses: its meaning would depend on the
+// directory of the process.
 func (c *Config) resolvePaths(env Env, place func(path string) string) error {
 	for _, key := range c.settings() {
 		for _, s := range key.values() {
@@ -42,14 +43,14 @@ func (c *Config) resolvePaths(env Env, place func(path string) string) error {
 // places that the variables name.
 type Env = places.Env
 
-// SocketPaths are the places of the observer's socket, best first; see
-// [places.Env.SocketPaths].
+// SocketPaths returns the possible places of the observer's socket, the best
+// first; see [places.Env.SocketPaths].
 func (c *Config) SocketPaths(env Env) ([]string, error) {
 	return env.SocketPaths(c.Socket, c.State)
 }
 
-// ServerSocket is the first of socketPaths that an observer can serve: the
-// runtime directory may be read-only. Nothing is created.
+// ServerSocket returns the first of SocketPaths that an observer can create:
+// the runtime directory may be read-only. Nothing is created.
 func (c *Config) ServerSocket(env Env) (string, error) {
 	paths, err := c.SocketPaths(env)
 	if err != nil {
@@ -64,8 +65,9 @@ func (c *Config) ServerSocket(env Env) (string, error) {
 	return paths[last], nil
 }
 
-// ProjectDirs are the directories that hold transcripts: the configured ones,
-// else those below CLAUDE_CONFIG_DIR, else the client's two homes. They need not exist.
+// ProjectDirs returns the directories with transcripts: the configured ones,
+// else those below CLAUDE_CONFIG_DIR, else those in the client's two homes.
+// They need not exist.
 func (c *Config) ProjectDirs(env Env) ([]string, error) {
 	if len(c.Projects) > 0 {
 		return c.Projects, nil

@@ -20,7 +20,7 @@ func (c *Config) Print(w io.Writer) error {
 	for _, s := range c.settings() {
 		if s.value.Type() == durationType {
 			_, name, _ := strings.Cut(s.path, ".")
-			key := "\n  " + name + ": " // texts are deeper
+			key := "\n  " + name + ": " // texts are indented further
 			lines = strings.ReplaceAll(lines, key+fmt.Sprint(s.value), key+s.show())
 		}
 	}

@@ -13,11 +13,11 @@ import (
 const maxToken, minToken = 4096, 16
 
 // ErrTokenExposed means that other users can read, change or replace the token,
-// and so could send false alerts. The observer then runs without the route.
+// so they could send false alerts. The observer then runs without the route.
 var ErrTokenExposed = errors.New("others may know it")
 
-// WebhookToken reads the token that Alertmanager sends, "" if no file is
-// configured. The file must be a regular file of this user with no access for
+// WebhookToken returns the token that Alertmanager sends, "" if no file is
+// configured. The file must be a regular file of this user without access for
 // others.
 func (c *Config) WebhookToken() (string, error) {
 	path := c.HTTP.WebhookTokenFile

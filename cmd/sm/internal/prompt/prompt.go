@@ -1,7 +1,7 @@
 // Package prompt types messages at the prompts of waiting clients in tmux.
 //
-// It finds the pane. Package tmux checks that the client is there and its
-// prompt is empty.
+// It finds the pane. Package tmux checks that the client runs there and that
+// its prompt is empty.
 package prompt
 
 import (
@@ -15,12 +15,12 @@ import (
 	"sm/observer/fleet"
 )
 
-// Prompts types at the prompts of one tmux.
+// Prompts types at the prompts of clients on one tmux server.
 type Prompts struct {
 	server *tmux.Server
 }
 
-// New returns nil if there is no tmux. Agents are then reached by hooks only.
+// New returns nil if there is no tmux. Then only hooks reach the agents.
 func New(log *slog.Logger) observer.Terminal {
 	server, err := tmux.New()
 	if err != nil {
@@ -39,7 +39,7 @@ func (t *Prompts) Type(
 	idle func(context.Context) error,
 ) (typed bool, err error) {
 	if at.Tmux == "" || at.Pane == "" {
-		// The hooks of this client have not come. Its pane is verified before anything is typed.
+		// No hook of this client has run yet. Type verifies the pane before it types.
 		o := caller.OfProcess(at.PID)
 		if o.Pane == "" {
 			return false, fmt.Errorf(

@@ -10,12 +10,12 @@ import (
 	"sm/transcript/clients"
 )
 
-// Queue gives messages to threads of Codex by the queue that the client keeps for each.
+// Queue adds messages to the queues that Codex keeps for its threads.
 type Queue struct {
 	Clients clients.Table
 }
 
-// Enqueue puts a text there, if it is not there yet.
+// Enqueue adds a text to the queue of a thread, unless it is there already.
 func (q Queue) Enqueue(
 	ctx context.Context,
 	to fleet.Thread,

@@ -11,24 +11,25 @@ import (
 // Cell is one field of a table.
 type Cell struct{ text, colour string }
 
-// Text is a cell with a text, and the colour it is shown in on a terminal: SGR
-// parameters, "" for none.
+// Text returns a cell with a text. colour is its colour on a terminal, as SGR
+// parameters; "" for none.
 func Text(text, colour string) Cell { return Cell{text, colour} }
 
-// Table writes rows in columns. Columns whose header begins with a space are
-// set right. Widths count cells of the screen: a wide character takes two.
-// Colours come after the padding. With a Width the texts of the last column are
-// cut, so that no line is wider, as far as 10 cells are left for them; with a
-// Wrap instead they go on below.
+// Table formats rows in columns. A column whose header begins with a space is
+// aligned right. Widths count cells of the screen: a wide character takes two.
+// With a Width, texts of the last column are cut so that no line is wider, but
+// to no fewer than 10 cells; with a Wrap they continue on the lines below
+// instead.
 type Table struct {
 	Headers []string
 	rows    [][]Cell
 	Colour  bool
-	Width   int // in cells, 0 for any
-	Wrap    int // the same
+	Width   int // in cells, 0 for no limit
+	Wrap    int // in cells, 0 for no limit
 }
 
-// Add adds a row of texts and cells. All are shown on one line. It returns "", for templates.
+// Add adds a row of texts and cells, each on one line. It returns "", for
+// templates.
 func (t *Table) Add(fields ...any) string {
 	row := make([]Cell, len(fields))
 	for i, field := range fields {

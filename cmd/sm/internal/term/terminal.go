@@ -24,7 +24,7 @@ func IsTerminal(stream any) bool {
 	return ok && xterm.IsTerminal(int(file.Fd()))
 }
 
-// mostColumns is how wide a line becomes for the variable COLUMNS.
+// mostColumns limits the width that the variable COLUMNS sets, in cells.
 const mostColumns = 10_000
 
 // Columns returns the width of a stream in cells: of a terminal its own width,
@@ -32,7 +32,7 @@ const mostColumns = 10_000
 func Columns(stream any, variable string) int {
 	width, _ := size(stream)
 	if width == 0 {
-		width, _ = strconv.Atoi(variable) // 0 for what is none
+		width, _ = strconv.Atoi(variable) // 0 if it is not a number
 	}
 	if width <= 0 {
 		return defaultColumns
@@ -40,7 +40,7 @@ func Columns(stream any, variable string) int {
 	return min(width, mostColumns)
 }
 
-// Lines is how many lines a terminal has: 24 if it does not report its size.
+// Lines returns the height of a terminal in lines, 24 if it is unknown.
 func Lines(stream any) int {
 	_, height := size(stream)
 	return cmp.Or(height, defaultLines)
@@ -54,9 +54,9 @@ func size(stream any) (width, height int) {
 	return width, height
 }
 
-// Redraw is what shows lines in place of what a screen of so many lines shows;
-// the first time the screen is cleared before. Lines for which there is no room
-// are left out. The cursor ends below them.
+// Redraw returns the output that replaces the lines on a screen of this height
+// by those of text. The first time it clears the screen. Lines beyond the
+// height are left out. The cursor ends below the text.
 func Redraw(text string, height int, first bool) string {
 	lines := strings.SplitAfter(strings.TrimSuffix(text, "\n")+"\n", "\n")
 	lines = lines[:min(len(lines)-1, max(1, height-1))]
@@ -69,10 +69,10 @@ func Redraw(text string, height int, first bool) string {
 
 const progressEvery = 100 * time.Millisecond
 
-// ShowProgress keeps one line on a terminal up to date until the returned
-// function is called, which wipes it. text returns the line for the time that has passed.
-// On anything else it does nothing. Work that ends at once shows no line at
-// all.
+// ShowProgress keeps one line on a terminal up to date until end is called,
+// which erases it. text returns the line; passed is the time since the call.
+// ShowProgress does nothing if w is not a terminal. Work that ends within the
+// first interval shows no line.
 func ShowProgress(w io.Writer, text func(passed time.Duration) string) (end func()) {
 	if !IsTerminal(w) {
 		return func() {}

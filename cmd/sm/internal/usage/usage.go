@@ -1,5 +1,5 @@
-// Package usage words errors of the command line from the tree of commands: an error
-// names what is missing or unknown in the words of the help.
+// Package usage formats errors of the command line from the tree of commands:
+// an error names the missing or unknown part in the words of the help.
 package usage
 
 import (
@@ -17,9 +17,10 @@ import (
 	"sm/dashboards/screen/plain"
 )
 
-// Explain holds each command of the tree to the arguments that its usage line names,
-// unless it checks them itself, with errors in words. A first argument that is an ID is
-// completed by agents, and only what is on disk or a command by files.
+// Explain makes the commands of a tree check the number of their arguments by
+// the usage line, unless a command has its own check. A first argument ID is
+// completed with agents, and an argument with files only if it is a path or a
+// command.
 func Explain(cmd *cobra.Command, agents cobra.CompletionFunc) {
 	switch {
 	case regexp.MustCompile("FILE|PATH|DIR|-- ").MatchString(cmd.Use):
@@ -29,7 +30,7 @@ func Explain(cmd *cobra.Command, agents cobra.CompletionFunc) {
 		cmd.ValidArgsFunction = cobra.NoFileCompletions
 	}
 	if strings.Contains(cmd.Use, "[--") && !strings.Contains(cmd.Use, "[-- ") {
-		cmd.DisableFlagsInUseLine = true // it names its flags itself
+		cmd.DisableFlagsInUseLine = true // the usage line has the flags already
 	}
 	if !cmd.Runnable() { // it only has subcommands
 		cmd.RunE = Unknown
@@ -68,7 +69,8 @@ func Explain(cmd *cobra.Command, agents cobra.CompletionFunc) {
 	}
 }
 
-// Unknown is the error of a command whose first argument names no subcommand.
+// Unknown returns the error for a command whose first argument is not a
+// subcommand.
 func Unknown(cmd *cobra.Command, args []string) error {
 	text := "unknown command " + plain.Quote(args[0])
 	if near := nearCommand(cmd, args[0]); near != "" {
@@ -84,8 +86,8 @@ func usageOf(cmd *cobra.Command) string {
 	return strings.TrimSuffix(cmd.UseLine(), " [flags]")
 }
 
-// argsOf returns the arguments of a usage line that are not in brackets, and
-// how many there may be.
+// argsOf returns the required arguments of a usage line, and the maximum number
+// of arguments.
 func argsOf(use string) (needed []string, most int) {
 	if strings.Contains(use, "...") {
 		return nil, math.MaxInt
@@ -99,7 +101,7 @@ func argsOf(use string) (needed []string, most int) {
 	return needed, len(words)
 }
 
-// nearCommand returns the command that was meant, "" for none.
+// nearCommand returns the most similar command, or "".
 func nearCommand(root *cobra.Command, name string) string {
 	var known []string
 	for _, c := range root.Commands() {
@@ -113,8 +115,8 @@ func nearCommand(root *cobra.Command, name string) string {
 	return config.Nearest(name, known)
 }
 
-// FlagError adds the nearest flag to the error of an unknown one, and for a number that is
-// none what there should be.
+// FlagError adds the nearest flag to the error of an unknown flag, and the
+// expected value to that of an invalid number.
 func FlagError(cmd *cobra.Command, err error) error {
 	if unknown, ok := errors.AsType[*pflag.NotExistError](err); ok {
 		var known []string
@@ -133,7 +135,7 @@ func FlagError(cmd *cobra.Command, err error) error {
 	return err
 }
 
-// Plain words cobra's error of two flags that exclude each other.
+// Plain rewrites cobra's error about two flags that exclude each other.
 func Plain(err error) error {
 	group := regexp.MustCompile(`\[(\S+) (\S+)\] were all set$`)
 	if both := group.FindStringSubmatch(err.Error()); both != nil {

@@ -11,17 +11,17 @@ import (
 	"sm/observer/history/report"
 )
 
-// Glyphs are the characters of drawings: a full cell of a bar, and parts of one
-// from small to large.
+// Glyphs are the characters of drawings.
 type Glyphs struct {
-	full  string
-	parts []string
-	Dash  string // between two figures
-	None  string // for a figure that is not known
-	more  string // for what is left out of a name
+	full  string   // a full cell of a bar
+	parts []string // parts of a cell, from small to large
+	Dash  string   // between two figures
+	None  string   // for an unknown figure
+	more  string   // for the omitted part of a name
 }
 
-// GlyphsOf are Unicode's, unless the locale in the environment names another character set.
+// GlyphsOf returns Unicode characters, or ASCII if the locale in the
+// environment has another character set.
 func GlyphsOf(env places.Env) Glyphs {
 	locale := strings.ToUpper(cmp.Or(env.Get("LC_ALL"), env.Get("LC_CTYPE"), env.Get("LANG")))
 	if locale != "" && !strings.Contains(strings.ReplaceAll(locale, "-", ""), "UTF8") {
@@ -41,7 +41,8 @@ func GlyphsOf(env places.Env) Glyphs {
 	}
 }
 
-// histogram draws one line a bin. What is more than nothing shows.
+// histogram draws one line for each bin. A bin that is not empty has at least
+// the smallest bar.
 func (g Glyphs) histogram(unit string, list []report.Bin) string {
 	const width = 40 // of a bar
 	steps := len(g.parts) + 1
@@ -51,7 +52,7 @@ func (g Glyphs) histogram(unit string, list []report.Bin) string {
 	most := 0
 	for i, x := range list {
 		if unit == "turns" {
-			x.To-- // whole numbers; To itself is not in the bin
+			x.To-- // whole numbers; the bin excludes To
 		}
 		names[i] = g.span(unit, x.From, x.To)
 		longest = max(longest, utf8.RuneCountInString(names[i]))
@@ -72,7 +73,7 @@ func (g Glyphs) histogram(unit string, list []report.Bin) string {
 	return b.String()
 }
 
-// span writes two figures, or one where they are the same.
+// span formats two figures, or one if both look the same.
 func (g Glyphs) span(unit string, from, to int64) string {
 	show := func(n int64) string { return fmt.Sprint(n) }
 	if unit == "tokens" {

@@ -9,8 +9,8 @@ import (
 	"sm/observer/history/tune"
 )
 
-// candidateRows are, of the unit that was chosen, the best pair for each
-// warning, and the one that was chosen in its place.
+// candidateRows returns, in the chosen unit, the best pair for each warning.
+// For the warning of the chosen pair it returns that pair.
 func candidateRows(g *tune.Grid) (list []*tune.Candidate) {
 	for i := range g.Pairs {
 		p := &g.Pairs[i]
@@ -29,7 +29,8 @@ func candidateRows(g *tune.Grid) (list []*tune.Candidate) {
 	return list
 }
 
-// timeliest is the first pair with the most compactions announced in time.
+// timeliest returns the first of the pairs that announce most compactions in
+// time.
 func timeliest(g *tune.Grid) *tune.Candidate {
 	pair := slices.MaxFunc(g.Pairs, func(a, b tune.Candidate) int {
 		return cmp.Compare(a.Timely, b.Timely)

@@ -8,9 +8,9 @@ import (
 	"sm/observer/history/report"
 )
 
-// WriteHTML writes the costs of a report as one page to pass on: no path
-// above a project's folder is in it, and no file's name that the report itself
-// does not have.
+// WriteHTML writes the costs of a report as one page that can be passed on: it
+// has no path above a project's folder, and only those names of files that the
+// report has.
 func (to *Printer) WriteHTML(w io.Writer, r *report.Report, build string) error {
 	p := page.Report{
 		Report: r,

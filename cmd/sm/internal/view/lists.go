@@ -2,7 +2,7 @@ package view
 
 import "sm/deploy/doctor"
 
-// lists are the templates of what the observer and the doctor answer.
+// lists are the templates for the answers of the observer and the doctor.
 const lists = `
 {{- define "messages" -}}
 {{$narrow := lt to.Columns 76}}{{$waiting := 0}}

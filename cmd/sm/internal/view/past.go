@@ -1,6 +1,6 @@
 package view
 
-// past are the templates of what is read out of past transcripts.
+// past are the templates for the results of reading past transcripts.
 const past = `
 {{- define "strange"}}{{if eq . 1}}1 file is no transcript and is left out
 {{else if .}}{{.}} files are no transcripts and are left out

@@ -1,10 +1,10 @@
-// Package view prints for people what sm reads out of past transcripts, that is
-// reports, grids and replays, and the tables of what the observer and the
-// doctor answer.
+// Package view prints for people the results of reading past transcripts
+// (reports, grids and replays), and the answers of the observer and the doctor
+// as tables.
 //
-// Invariants: lines fit into 80 columns, except for the texts of notices. Where
-// the locale is not of Unicode, drawings are of ASCII characters; without
-// colours nothing but text is written.
+// Invariants: lines fit into 80 columns, except for the texts of notices. If
+// the locale does not use Unicode, drawings consist of ASCII characters;
+// without colours the output has no escape sequences.
 //
 // It reads nothing and decides nothing, and does not print JSON.
 package view
@@ -26,12 +26,12 @@ import (
 	"sm/observer/history/tune"
 )
 
-// A Printer is where the answer of a command goes, and what can be shown there.
+// A Printer prints the answer of a command to a stream with these properties.
 type Printer struct {
 	io.Writer
 	Colour  bool
 	Columns int // cells of a line
-	Wrap    int // the same on a terminal, 0 for none: what is read by programs stays on its line
+	Wrap    int // the same on a terminal, else 0: programs need each text on one line
 	Glyphs  Glyphs
 }
 
@@ -50,8 +50,8 @@ func (to *Printer) text(name string, data any) string {
 	return screen.Execute(t, name, data)
 }
 
-// funcs are the functions of the templates. A table makes its cells fit for a terminal;
-// other texts have to pass text.
+// funcs returns the functions of the templates. Tables make the texts of their
+// cells fit for a terminal; other texts must be passed to the function text.
 func (to *Printer) funcs() template.FuncMap {
 	g := to.Glyphs
 	table := func(width, wrap int) func(...string) *term.Table {
@@ -109,7 +109,7 @@ func (to *Printer) funcs() template.FuncMap {
 			return term.Text(text, colours[colour])
 		},
 		"short": short,
-		// Figures come first where there is little room.
+		// On a narrow screen the figures need the room more than the name.
 		"name": func(name string) string {
 			return short(name, max(8, 30-max(0, 80-to.Columns)))
 		},
@@ -153,7 +153,7 @@ func (to *Printer) funcs() template.FuncMap {
 	}
 }
 
-// Counted writes a number of things.
+// Counted formats a number of things: "1 turn", "2 turns".
 func Counted(n int, thing string) string {
 	if n == 1 {
 		return "1 " + thing
@@ -161,7 +161,7 @@ func Counted(n int, thing string) string {
 	return fmt.Sprintf("%d %ss", n, thing)
 }
 
-// lasted writes a time in at most two units.
+// lasted formats a duration in at most two units.
 func lasted(seconds int64) string {
 	d := time.Duration(seconds) * time.Second
 	switch {
@@ -176,7 +176,8 @@ func lasted(seconds int64) string {
 	return fmt.Sprintf("%d h %d min", minutes/60, minutes%60)
 }
 
-// shortAgent is what to type to mean an agent: the beginning of its id where that is long.
+// shortAgent returns an argument that identifies an agent: the first 8
+// characters of a UUID, else the id.
 func shortAgent(id string) string {
 	const uuid, most = 36, 12
 	if len(id) == uuid && strings.Count(id, "-") == 4 {

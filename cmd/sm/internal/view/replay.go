@@ -11,8 +11,8 @@ import (
 	"sm/observer/history/replay"
 )
 
-// summary counts the events of a replay, and gives the compaction thresholds by which notices
-// were given, by where these are from.
+// summary returns the numbers of events of a replay, and the compaction
+// thresholds of its notices by their source.
 func (g Glyphs) summary(all []replay.Event) string {
 	type threshold struct {
 		from, to int64
