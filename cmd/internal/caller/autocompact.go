@@ -10,8 +10,9 @@ import (
 	"sm/transcript/claude/hook"
 )
 
-// autoCompact reads the client's settings for automatic compaction: its
-// environment, then the user's settings, and the machine's last.
+// autoCompact returns the client's settings for automatic compaction. Its
+// environment comes first, then the user's and the project's settings, and
+// those of the machine.
 func (by *Caller) autoCompact(project string) (a hook.AutoCompact) {
 	var paths []string
 	if path, err := by.ClaudeSettings(); err == nil {
@@ -36,7 +37,7 @@ func (by *Caller) autoCompact(project string) (a hook.AutoCompact) {
 	return a
 }
 
-// isOn reads a variable as the client reads it.
+// isOn parses the value of a variable in the same way as the client.
 func isOn(value string) bool {
 	return slices.Contains(
 		[]string{"1", "true", "yes", "on"},
@@ -44,7 +45,7 @@ func isOn(value string) bool {
 	)
 }
 
-// ManagedSettings is the settings file of the machine's administrator.
+// ManagedSettings returns the path of the administrator's settings file.
 func ManagedSettings() string {
 	if runtime.GOOS == "darwin" {
 		return "/Library/Application Support/ClaudeCode/managed-settings.json"

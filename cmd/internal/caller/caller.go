@@ -1,9 +1,9 @@
-// Package caller identifies the client that runs this process, from the
-// environment that the client passes on and from the ancestors of the process.
+// Package caller identifies the client that runs this process, by the
+// environment that the client passes on and by the ancestors of the process.
 //
-// A session named by a variable is not proof. The client's own registry is, for
-// a process that descends from the registered one. The package writes nothing
-// and does not ask the observer.
+// A session in a variable is not proof. An entry in the client's own registry
+// is proof for a process that descends from the registered one. The package
+// writes nothing and does not query the observer.
 package caller
 
 import (
@@ -26,7 +26,7 @@ import (
 	"sm/transcript/claude/hook"
 )
 
-// A Caller is a process whose client is to be identified, by its environment.
+// A Caller identifies the client of a process by the variables of the process.
 type Caller struct {
 	places.Env
 }
@@ -34,15 +34,17 @@ type Caller struct {
 const (
 	// SupervisorVariable names the process that owns the client and restarts it.
 	SupervisorVariable = "CLAUDE_SUPERVISOR_PID"
-	// GuardianCommand is before the command line of this program as the
-	// guardian of a run. It is no command for people.
+	// GuardianCommand is the first argument of this program when it runs as the
+	// guardian of sm run. It is not a command for users.
 	GuardianCommand = "guardian"
 )
 
-// Client returns the client that runs this command: the child of its supervisor, or of the
-// guardian of that, else the process that the client's hooks report. Its session is the one in
-// the client's own registry, else in a variable. Only the registry proves it, and only for a
-// process that descends from the client: others can have or set the same variables.
+// Client returns the client that runs this command: the child of its
+// supervisor, or of the supervisor's guardian, else the process that the
+// client's hooks report. The session comes from the client's own registry, else
+// from a variable. proven is true only if it comes from the registry and this
+// process descends from the client: other processes can have or set the same
+// variables.
 func (by *Caller) Client() (c guard.Client, proven bool) {
 	session := by.Get("CLAUDE_CODE_SESSION_ID")
 	o := by.Origin(time.Now())
@@ -58,7 +60,7 @@ func (by *Caller) Client() (c guard.Client, proven bool) {
 			c.Start = p.Start
 		}
 	}
-	if !proc.Mounted() { // without /proc the variable has to do
+	if !proc.Mounted() { // without /proc only the variable is left
 		return c, session != ""
 	}
 	if id := SessionOf(c.PID, c.Start); id != "" {
@@ -70,14 +72,14 @@ func (by *Caller) Client() (c guard.Client, proven bool) {
 	return c, proven
 }
 
-// IsGuardian reports whether a process is the guardian of a run.
+// IsGuardian reports whether a process is the guardian of sm run.
 func IsGuardian(pid int) bool {
 	text, err := proc.Read("/proc", pid, "cmdline")
 	return err == nil && bytes.HasPrefix(text, []byte("sm\x00"+GuardianCommand+"\x00"))
 }
 
-// SessionOf is the session of a client by its registry, "" for one that is not known. The
-// registry is read where the client's process itself keeps it: by the environment that it
+// SessionOf returns the session of a client by its registry, "" if it is
+// unknown. The registry is found by the environment that the client's process
 // was started with, which none of its children can change.
 func SessionOf(pid int, start string) (session string) {
 	if pid <= 1 || start == "" {
@@ -104,16 +106,17 @@ func (by *Caller) supervisorPID() (pid int, ok bool) {
 	return pid, err == nil && pid > 1
 }
 
-// Supervisor is the process that restarts our client: the process that the
-// environment names, when we descend from it and it waits for the signal. Any
-// other process would be ended by the signal.
+// Supervisor returns the process that restarts the client: the one in the
+// environment, if this process descends from it and it handles SIGUSR1. The
+// signal would end any other process.
 func (by *Caller) Supervisor() (*os.Process, error) {
 	const remedy = "not under sm run: %s; start the client with 'sm run -- claude'"
 	pid, ok := by.supervisorPID()
 	if !ok {
 		return nil, fmt.Errorf(remedy, SupervisorVariable+" is not set")
 	}
-	// First a handle, which on Linux stays with this process, then the questions.
+	// The handle comes before the checks: on Linux it then keeps referring to the
+	// process that was checked.
 	p, _ := os.FindProcess(pid) // on Unix it has no error
 	fault := ""
 	if _, ok := proc.ChildOf(pid, os.Getpid(), "/proc"); !ok {
@@ -128,8 +131,8 @@ func (by *Caller) Supervisor() (*os.Process, error) {
 	return p, nil
 }
 
-// Inside names the variable or the process that shows that a client runs
-// this command, if one does.
+// Inside reports whether a client runs this command. sign is the variable or
+// the process that shows it.
 func (by *Caller) Inside() (sign string, inside bool) {
 	for _, name := range []string{
 		"CLAUDE_CODE_SESSION_ID",
@@ -150,10 +153,10 @@ func (by *Caller) Inside() (sign string, inside bool) {
 	return "", false
 }
 
-// Origin returns the client and agent that run this process, from the
-// environment that the client passes to its hooks. A server of Codex has the
-// environment of the pane in which it was started, so behind one Origin has
-// neither an agent nor a pane.
+// Origin returns the client and agent that run this process, by the environment
+// that the client passes to its hooks. For a child of Codex's server it returns
+// neither an agent nor a pane: the server has the environment of the pane in
+// which it was started.
 func (by *Caller) Origin(at time.Time) hook.Origin {
 	parent := os.Getppid()
 	return by.origin(at, "/proc", parent, proc.Lineage("/proc", parent))
@@ -195,9 +198,9 @@ func (by *Caller) origin(
 	return o
 }
 
-// Selves are the ids under which the observer may know the agent that runs this
-// process, the most certain first. Behind a thread, the other variables may be
-// those of the pane in which Codex's daemon began.
+// Selves returns the ids that the observer may have for the agent that runs
+// this process, the most certain first. In a thread of Codex, the other
+// variables may be those of the pane in which Codex's daemon was started.
 func (by *Caller) Selves() []string {
 	ids := []string{
 		by.Get("CODEX_THREAD_ID"),

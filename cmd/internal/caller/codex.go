@@ -10,10 +10,10 @@ import (
 	"sm/transcript/codex/files"
 )
 
-// CodexOrigin is Origin for a hook of Codex with this parent. The parent may be a
-// server that is shared by several screens, and its variables are those of the
-// pane that started it. A subagent shares process and variables with its root
-// thread. Neither then identifies the thread.
+// CodexOrigin does what Origin does, for a hook of Codex with this parent. The
+// parent may be a server that several screens share, whose variables are those
+// of the pane that started it. A subagent shares the process and the variables
+// of its root thread. In both cases they do not identify the thread.
 func (by *Caller) CodexOrigin(
 	at time.Time,
 	subagent bool,

@@ -21,7 +21,7 @@ func OfProcess(pid int) hook.Origin {
 		return hook.Origin{}
 	}
 	env["CLAUDE_PID"] = strconv.Itoa(pid)
-	env["CLAUDE_PROJECT_DIR"] = "" // of a client that has started this one
+	env["CLAUDE_PROJECT_DIR"] = "" // may be that of a client that started this one
 	by := Caller{
 		Env: func(name string) (string, bool) { value, ok := env[name]; return value, ok },
 	}
@@ -31,8 +31,8 @@ func OfProcess(pid int) hook.Origin {
 	return o
 }
 
-// variables are those with which a process was started, nil if the system does
-// not show them.
+// variables returns the variables with which a process was started, nil if the
+// system does not show them.
 func variables(pid int) map[string]string {
 	text, err := proc.Read("/proc", pid, "environ")
 	if err != nil {
@@ -59,7 +59,7 @@ func Holder(locks *proc.Locks) func(path string) (transcript.Holder, bool) {
 }
 
 // ownTerminal reports whether a process is a client that one user runs on a
-// terminal. A server of Codex may run on a terminal too, and is not.
+// terminal. A server of Codex is not, even on a terminal.
 func ownTerminal(p proc.Process, procDir string) bool {
 	return p.Start != "" && p.Terminal != 0 && !isServer(p.PID, procDir)
 }

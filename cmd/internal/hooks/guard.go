@@ -8,24 +8,25 @@ import (
 	"sm/transcript/claude/hook"
 )
 
-// refusal answers for the guard when no observer does: by the state files alone, for
-// loading the configuration takes too long. It returns the reply that refuses a tool call
-// if the state file marks the session as full, except for tools that a handover needs. It
-// writes nothing.
+// refusal returns the guard's answer if no observer answers: the reply that
+// refuses a tool call if the state file marks the session as full, except for
+// tools that a handover needs. It reads only the state files, because loading
+// the configuration takes too long. It writes nothing.
 func (by *Process) refusal(p *hook.Payload) []byte {
 	if p.Event != hook.PreToolUse || p.Subagent() {
 		return nil
 	}
 	dir, s, full := findFull(p.SessionID, &p.SM, p.CWD)
 	g := guard.Guard{Allow: []string{"Write", "Edit", "Read"}}
-	g.Program, _ = by.Executable() // else sm is known by its name alone
+	g.Program, _ = by.Executable() // without a path the text has the name sm
 	if !full || g.Exempt(dir, p) {
 		return nil
 	}
 	return hook.Answer{Event: p.Event, Deny: g.Refusal(dir, s)}.Encode()
 }
 
-// overflowLine is what the status line shows of a full session, "" for no such session.
+// overflowLine returns the status line of a full session, "" for any other
+// session.
 func overflowLine(p *hook.Status) string {
 	dir, s, full := findFull(p.SessionID, &p.SM, p.ProjectDir, p.CurrentDir, p.CWD)
 	if !full {
@@ -35,7 +36,8 @@ func overflowLine(p *hook.Status) string {
 	return plain.Line(g.Line(filepath.Base(dir), s))
 }
 
-// findFull finds the session of a client that is full, and its folder.
+// findFull returns the folder and the state of a client's session. full reports
+// whether there is a session and it is full.
 func findFull(
 	session string,
 	o *hook.Origin,

@@ -15,33 +15,33 @@ import (
 )
 
 const (
-	// patience is after when `sm hook` and `sm statusline` end, done or not.
-	// Together with the start of a process on a busy machine it stays below the
-	// 2 s that are promised.
+	// patience limits the duration of `sm hook` and `sm statusline`. With the
+	// start of a process on a busy machine it stays below the promised 2 s.
 	patience = 1700 * time.Millisecond
 	// Work limits how long they wait for the observer.
 	Work = 1500 * time.Millisecond
-	// All hooks of a SessionEnd together have 1.5 s before the client complains.
+	// The client reports an error if all hooks of a SessionEnd take more than 1.5 s.
 	sessionEndWork = time.Second
-	// Codex ends a hook of that event, or of an interruption, after one second, with its start.
+	// Codex ends hooks of SessionEnd and Interrupt one second after their start.
 	codexEndWork = 700 * time.Millisecond
-	// maxPayload is how much of standard input is kept; the largest payloads
-	// contain a tool's output.
+	// maxPayload limits the standard input that is kept, in bytes; the largest
+	// payloads contain a tool's output.
 	maxPayload = 16 << 20
 )
 
-// Hook is `sm hook` with these arguments.
+// Hook runs `sm hook` with these arguments.
 func (p *Process) Hook(ctx context.Context, args []string) {
 	began := time.Now()
 	p.within(ctx, soon, func(ctx context.Context) { p.hook(ctx, args, began) })
 }
 
-// hook is one event from the client's standard input to the client's standard output.
+// hook reads one event from standard input and writes the answer to standard
+// output.
 func (p *Process) hook(ctx context.Context, args []string, began time.Time) {
 	data := readObject(p.Stdin)
 	decode := hook.Decode
-	// The arguments are those that sm install wrote. Without them the input decides, since hooks
-	// may be copied between clients.
+	// sm install wrote the arguments. If they lack the client, the input decides,
+	// since hooks may be copied between clients.
 	client, given := argument(args, "--client")
 	codex := client == files.Client || !given && codexhook.IsPayload(data)
 	if codex {
@@ -85,9 +85,9 @@ func (p *Process) hook(ctx context.Context, args []string, began time.Time) {
 	}
 }
 
-// readObject reads one JSON object, and no further: the sender may keep the
-// pipe open. One that is too large is read to its end, for the sender's sake,
-// and is nothing.
+// readObject reads one JSON object and nothing after it: the sender may keep
+// the pipe open. It reads an object larger than maxPayload to its end, so that
+// the sender can finish, and returns nil.
 func readObject(r io.Reader) []byte {
 	var frame hook.Frame
 	var data bytes.Buffer
@@ -106,8 +106,8 @@ func readObject(r io.Reader) []byte {
 	return data.Bytes()
 }
 
-// argument is the value of an argument, the last of several; ok is false where
-// there is none before a "--".
+// argument returns the value of an argument before any "--", the last one of
+// several. ok is false if there is none.
 func argument(args []string, name string) (value string, ok bool) {
 	for i, arg := range args {
 		if arg == "--" {

@@ -14,9 +14,9 @@ import (
 // wholeProgram is the name of the full program, which is in the same directory.
 const wholeProgram = "sm"
 
-// Main is the small program: it gives the exit code of the process.
+// Main runs the small program and returns the exit code.
 func Main(args []string) int {
-	called := wholeProgram // how sm would have been called in place of the small program
+	called := wholeProgram // the name for sm in the same directory
 	if strings.Contains(args[0], "/") {
 		called = filepath.Join(filepath.Dir(args[0]), wholeProgram)
 	}
@@ -31,7 +31,7 @@ func Main(args []string) int {
 	return handOver(args)
 }
 
-// beside is the path of the sm that the small program belongs to.
+// beside returns the path of the sm in the directory of this program.
 func beside() (string, error) {
 	self, err := os.Executable()
 	if err != nil {
@@ -40,21 +40,19 @@ func beside() (string, error) {
 	return filepath.Join(filepath.Dir(self), wholeProgram), nil
 }
 
-// handOver replaces this process by the sm next to it. If there is none it
-// prints an error, except for commands that clients run: any exit code but 0
-// would stop the agent.
+// handOver replaces this process by the sm in its directory. Without an sm it
+// prints an error and returns 1. For commands that clients run it returns 0 and
+// prints nothing: another exit code would stop the agent.
 func handOver(args []string) int {
 	path, err := beside()
-	if err == nil &&
-		filepath.Base(args[0]) == wholeProgram { // it has become this very program, and would do so for ever
+	// A process with the name of sm is this program after an Exec: sm is sm-hook,
+	// and another Exec would repeat that forever.
+	if err == nil && filepath.Base(args[0]) == wholeProgram {
 		err = fmt.Errorf("%s is sm-hook itself", path)
 	}
 	if err == nil {
-		err = syscall.Exec(
-			path,
-			append([]string{path}, args[1:]...),
-			os.Environ(),
-		) // returns when it has failed
+		// Exec returns only with an error.
+		err = syscall.Exec(path, append([]string{path}, args[1:]...), os.Environ())
 		err = fmt.Errorf("%s: %w", path, err)
 	}
 	if len(args) > 1 && (args[1] == "hook" || args[1] == "statusline") {

@@ -10,9 +10,9 @@ import (
 	"sm/observer/socket"
 )
 
-// Sockets are the sockets to try. It goes past the configuration, which takes
-// too long to load: `sm install` writes into the arguments what differs from
-// the default.
+// Sockets returns the sockets to try, the best first. It does not load the
+// configuration, which takes too long: `sm install` writes settings other than
+// the defaults into the arguments.
 func Sockets(env places.Env, args []string) []string {
 	socket := env.Get("SM_SOCKET")
 	state := env.Get("SM_STATE")
@@ -26,15 +26,16 @@ func Sockets(env places.Env, args []string) []string {
 		}
 		return path
 	}
-	paths, _ := env.SocketPaths(absolute(socket), absolute(state)) // none: no observer
+	// An error means that there is no observer.
+	paths, _ := env.SocketPaths(absolute(socket), absolute(state))
 	return paths
 }
 
-// Post posts a body to the first observer that listens. Without wait the kernel
-// keeps what is sent until the observer takes it. Where it waits it returns the
-// answer, and whether an observer has answered: an answer may be empty. It is
-// HTTP by hand: one write, one read, no pool of connections and none of its
-// goroutines.
+// Post posts a body to the first observer that listens. If wait is false it
+// returns at once, and the kernel keeps the body until the observer reads it.
+// If wait is true it returns the answer, which may be empty, and whether an
+// observer has answered. It writes HTTP by itself: one write and one read,
+// without the connection pool of net/http and its goroutines.
 func Post(
 	ctx context.Context,
 	sockets []string,
@@ -46,7 +47,7 @@ func Post(
 		return nil, false // there is no observer
 	}
 	defer conn.Close()
-	// Neither the end of its time nor a signal waits for the observer.
+	// A deadline or a signal ends the wait for the observer.
 	stop := context.AfterFunc(ctx, func() { socket.HangUp(conn) })
 	request := fmt.Appendf(nil, "POST /hooks/claude HTTP/1.0\r\nHost: localhost\r\n"+
 		"Content-Type: application/json\r\nContent-Length: %d\r\n\r\n%s", len(body), body)
@@ -55,7 +56,7 @@ func Post(
 		return nil, false
 	}
 	answer, answered = readAnswer(conn)
-	if !stop() || !answered { // else the sender ended the answer, and not the deadline
+	if !stop() || !answered { // the end of ctx may have cut the answer
 		return nil, false
 	}
 	return bytes.TrimSpace(answer), true

@@ -1,14 +1,13 @@
-// Package hooks is what a client calls on every turn: `sm hook` and `sm
-// statusline`, the same for sm itself and for the small program beside it,
-// sm-hook.
+// Package hooks runs the commands that a client calls on every turn: `sm hook`
+// and `sm statusline`. sm and the small program sm-hook share it.
 //
-// Invariants: the exit code is always 0, nothing is printed but an intended
-// answer, and it ends within 2 s in any state of the observer. It loads
+// Invariants: the exit code is always 0, only an intended answer is printed,
+// and a command ends within 2 s in any state of the observer. The package loads
 // neither the configuration nor packages net and net/http, which take longer to
-// start than all that it does.
+// start than the commands need.
 //
-// It decides nothing about agents: an answer is the observer's, or the guard's
-// by its state files where no observer answers.
+// It decides nothing about agents: an answer is the observer's or, if no
+// observer answers, the guard's by its state files.
 package hooks
 
 import (
@@ -37,14 +36,15 @@ type Process struct {
 	// Executable is the path of sm, and CalledAs the name by which it was called.
 	Executable func() (string, error)
 	CalledAs   string
-	// Slower multiplies how long the observer may take, 0 is 1. It is for tests
-	// of output, which must not depend on the speed of a machine.
+	// Slower multiplies the time limits of the observer; 0 is 1. Tests of output
+	// set it, so that they do not depend on the speed of the machine.
 	Slower int
-	// Exit ends the process, as os.Exit does; nil waits for work that is late.
+	// Exit ends the process, as os.Exit does. If it is nil, late work is awaited.
 	Exit func(code int)
 }
 
-// Self is this process: a program that was called by a name.
+// Self returns this process. executable returns the path of sm; calledAs is the
+// name of the program in the command line.
 func Self(executable func() (string, error), calledAs string) Process {
 	return Process{
 		Stdin:      os.Stdin,
@@ -58,8 +58,8 @@ func Self(executable func() (string, error), calledAs string) Process {
 	}
 }
 
-// Run does what a client calls: it runs `hook` and `statusline` with their arguments. done
-// is false for any other command line, and for one that asks for help, as a person would.
+// Run runs `hook` and `statusline` with their arguments. done is false for any
+// other command line, and for one that asks for help, as a user would.
 func (p *Process) Run(ctx context.Context, args []string) (done bool) {
 	if len(args) == 0 || len(args) == 2 && (args[1] == "-h" || args[1] == "--help") {
 		return false
@@ -75,13 +75,14 @@ func (p *Process) Run(ctx context.Context, args []string) (done bool) {
 	return true
 }
 
-// slower is a limit of time as this process has it.
+// slower returns a time limit multiplied by Slower.
 func (p *Process) slower(limit time.Duration) time.Duration {
 	return limit * time.Duration(max(1, p.Slower))
 }
 
-// Program is the path that the client is to call us by: as we were called, for
-// a link such as ~/bin/sm outlives the version that it points to.
+// Program returns the path by which the client is to call this program: that of
+// this call if it leads to the program, since a link such as ~/bin/sm outlives
+// the version that it points to, else that of Executable.
 func (p *Process) Program() (string, error) {
 	self, err := p.Executable()
 	var info fs.FileInfo
@@ -98,16 +99,17 @@ func (p *Process) Program() (string, error) {
 		return "", errors.New("this program will be gone when it ends; build it first, with 'make build'")
 	}
 	called, _ := exec.LookPath(p.CalledAs)
-	called, _ = filepath.Abs(called) // what is no path leads to no program
+	called, _ = filepath.Abs(called) // an error leaves a path that does not exist
 	if other, err := os.Stat(called); err == nil && os.SameFile(info, other) {
 		return called, nil
 	}
 	return self, nil
 }
 
-// nameProgram has an answer name this program by its path where the agent's
-// PATH does not lead to it. What is typed into panes does not come this way. Codex runs
-// commands in a login shell, whose PATH may be another one.
+// nameProgram replaces the name sm in an answer by the path of this program,
+// unless the agent's PATH leads to it. For Codex it always does: Codex runs
+// commands in a login shell, which may have another PATH. Texts that are typed
+// into panes keep the name.
 func (p *Process) nameProgram(answer []byte, codex bool) []byte {
 	program, err := p.Program()
 	if err != nil {

@@ -16,21 +16,21 @@ import (
 
 const (
 	// InsideStatusline is a variable that marks the process of a wrapped status
-	// line: an sm in there is one too many.
+	// line. An sm statusline inside it does nothing.
 	InsideStatusline = "SM_INSIDE_STATUSLINE"
-	// sampleWork limits a request to the observer whose answer is the line of a
-	// guarded session. Without an answer in time the percentage is printed.
+	// sampleWork limits the request for the line of a guarded session. Without
+	// an answer in time the percentage is printed.
 	sampleWork = 300 * time.Millisecond
-	// maxStatusline bounds what a wrapped status line prints.
+	// maxStatusline limits the output of a wrapped status line, in bytes.
 	maxStatusline = 64 << 10
 )
 
-// Statusline is `sm statusline` with these arguments.
+// Statusline runs `sm statusline` with these arguments.
 func (p *Process) Statusline(ctx context.Context, args []string) {
 	began := time.Now()
 	from := soon
 	command, _ := hook.WrappedCommand(args)
-	if command != "" { // it is to end with us
+	if command != "" { // the command must end with this process
 		from = 0
 	}
 	p.within(ctx, from, func(ctx context.Context) { p.statusline(ctx, args, command, began) })
@@ -56,8 +56,8 @@ func (p *Process) statusline(
 		defer cancel()
 		sample := report
 		sample.SM = p.Origin(began)
-		// Without the guard there is hardly ever a guarded session in these folders:
-		// a look there saves the wait for the observer.
+		// Without the guard these folders rarely have a guarded session. Checking
+		// them saves the wait for the observer.
 		wait := guard.Any([]string{
 			sample.SM.Project,
 			sample.ProjectDir,
@@ -97,8 +97,9 @@ func (p *Process) statusline(
 	write(p.Stdout, []byte(line+"\n"))
 }
 
-// wrapped runs the user's own status line as the client would: by the shell,
-// with the same JSON. It is the user's setting, so it may be any shell text.
+// wrapped runs the user's own status line in the same way as the client: with a
+// shell and the same JSON. It is the user's setting, so it may be any shell
+// text.
 func (p *Process) wrapped(ctx context.Context, command string, stdin []byte) string {
 	cmd := proc.Command(ctx, "/bin/sh", "-c", command)
 	cmd.Env = append(p.Vars(), InsideStatusline+"=1")
@@ -106,10 +107,10 @@ func (p *Process) wrapped(ctx context.Context, command string, stdin []byte) str
 	cmd.Stderr = p.Stderr
 	out := &proc.Head{Left: maxStatusline}
 	cmd.Stdout = out
-	// What the shell started ends with it, and may clean up.
+	// Processes that the shell started end too, and SIGTERM lets them clean up.
 	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGTERM) }
-	// Something in the background may keep the pipe open.
+	// A process in the background may keep the pipe open.
 	cmd.WaitDelay = (patience - Work) / 2
-	_ = cmd.Run() // what it printed before it failed is shown, as the client would
+	_ = cmd.Run() // the client shows the output of a failed command too
 	return string(bytes.TrimRight(out.Kept, "\r\n"))
 }

@@ -15,12 +15,11 @@ import (
 // default effect.
 const soon = 50 * time.Millisecond
 
-// within does the work of a command that the client waits for, and returns when
-// it is done and when it fails in any way: to the client, an exit code of
-// 2 would mean that the agent must not go on. Where the work is late it is
-// asked to end, and the process ends with 0 if it does not. A signal asks the
-// same, from the beginning or from a later time on; the second one has its
-// usual effect.
+// within runs the work of a command that the client waits for. It returns when
+// the work is done, and when it panics: an exit code of 2 would stop the agent.
+// If the work takes longer than Work, its context is canceled, and if it does
+// not end after that, the process exits with 0. After the delay from, a signal
+// cancels the context as well; the second signal has its default effect.
 func (p *Process) within(ctx context.Context, from time.Duration, work func(context.Context)) {
 	asked := ctx.Done()
 	ctx, cancel := context.WithCancel(ctx)
@@ -39,7 +38,7 @@ func (p *Process) within(ctx context.Context, from time.Duration, work func(cont
 		}
 		select {
 		case <-done:
-		case <-asked: // by a signal: the work may still end what it started
+		case <-asked: // by a signal: the work may still clean up
 		case <-signals:
 		case <-time.After(p.slower(Work) - from):
 		}
@@ -60,15 +59,15 @@ func (p *Process) within(ctx context.Context, from time.Duration, work func(cont
 	}
 }
 
-// quietly runs f. A panic ends f and nothing else.
+// quietly runs f. A panic ends only f.
 func quietly(f func()) {
 	defer func() { _ = recover() }()
 	f()
 }
 
-// write writes a text to standard output. If the reader is gone, a write to os.Stdout raises
-// SIGPIPE; one to a copy does not. The signal is not ignored, as the wrapped status line would
-// inherit that.
+// write writes a text to standard output. If the reader is gone, a write to
+// os.Stdout raises SIGPIPE; a write to a duplicate of the descriptor does not.
+// The signal is not ignored, as the wrapped status line would inherit that.
 func write(w io.Writer, text []byte) {
 	if f, ok := w.(*os.File); ok {
 		fd, err := syscall.Dup(int(f.Fd()))

@@ -1,13 +1,12 @@
-// Package places finds where things are on this machine: the folders and the
-// observer's socket, by the variables of the environment, and the settings of
-// the clients.
+// Package places finds directories, the observer's socket and the settings of
+// the clients, by the variables of the environment.
 //
-// Invariants: a relative path in a variable counts as none where that is the
-// rule of the variable's owner; a socket is looked for only where no other user
-// can put one. Nothing is created.
+// Invariants: a relative path in a variable is ignored if the specification of
+// the variable requires that; the socket is only in directories where no other
+// user can create one. Nothing is created.
 //
-// It does not read sm's configuration, and loads in no time: what a client
-// calls on every turn needs it.
+// It does not read sm's configuration, and it loads fast: clients start
+// programs that import it on every turn.
 package places
 
 import (
@@ -21,19 +20,20 @@ import (
 	"sm/observer/socket"
 )
 
-// SocketName is what the socket is called in a folder of our own.
+// SocketName is the name of the socket in a directory of sm.
 const SocketName = "sm.sock"
 
 // Env looks up an environment variable, as os.LookupEnv does.
 type Env func(name string) (value string, ok bool)
 
-// Get is the value of a variable, "" for one that is not set.
+// Get returns the value of a variable, "" if it is not set.
 func (env Env) Get(name string) string {
 	value, _ := env(name)
 	return value
 }
 
-// Home is the home directory, which every default path but XDG_RUNTIME_DIR starts from.
+// Home returns the home directory, which is the base of every default path
+// except XDG_RUNTIME_DIR.
 func (env Env) Home() (string, error) {
 	if home := env.Get("HOME"); filepath.IsAbs(home) {
 		return filepath.Clean(home), nil
@@ -41,8 +41,9 @@ func (env Env) Home() (string, error) {
 	return "", fmt.Errorf("no home directory; set HOME to an absolute path")
 }
 
-// XDGDir is the directory in an XDG variable, else the one below home. A
-// relative value is ignored, as the XDG specification asks.
+// XDGDir returns the directory in an XDG variable, else the fallback below the
+// home directory. A relative value is ignored, as the XDG specification
+// requires.
 func (env Env) XDGDir(variable, fallback string) (string, error) {
 	if dir := env.Get(variable); filepath.IsAbs(dir) {
 		return filepath.Clean(dir), nil
@@ -54,12 +55,12 @@ func (env Env) XDGDir(variable, fallback string) (string, error) {
 	return filepath.Join(home, fallback), nil
 }
 
-// CodexHome is the folder in which Codex keeps all that it keeps.
+// CodexHome returns the directory with all files of Codex.
 func (env Env) CodexHome() (string, error) { return env.XDGDir("CODEX_HOME", ".codex") }
 
-// CodexDirs are the folders in which Codex keeps transcripts, by date and
-// archived: in CODEX_HOME, else in ~/.codex. There are none without a home
-// directory.
+// CodexDirs returns the directories of Codex's transcripts, by date and
+// archived: in CODEX_HOME, else in ~/.codex. Without a home directory it
+// returns none.
 func (env Env) CodexDirs() []string {
 	home, err := env.CodexHome()
 	if err != nil {
@@ -68,8 +69,8 @@ func (env Env) CodexDirs() []string {
 	return []string{filepath.Join(home, "sessions"), filepath.Join(home, "archived_sessions")}
 }
 
-// WatchedCodexDirs are CodexDirs; where the user has named the folders to
-// watch, only those of a CODEX_HOME that is set.
+// WatchedCodexDirs returns CodexDirs. If the user has named the folders to
+// watch, it returns them only if CODEX_HOME is set.
 func (env Env) WatchedCodexDirs(named bool) []string {
 	if named && !filepath.IsAbs(env.Get("CODEX_HOME")) {
 		return nil
@@ -77,8 +78,8 @@ func (env Env) WatchedCodexDirs(named bool) []string {
 	return env.CodexDirs()
 }
 
-// ClaudeDirs are the directories in CLAUDE_CONFIG_DIR, which may name several separated by
-// commas.
+// ClaudeDirs returns the directories in CLAUDE_CONFIG_DIR, which may be
+// several, separated by commas.
 func (env Env) ClaudeDirs() (dirs []string, err error) {
 	for dir := range strings.SplitSeq(env.Get("CLAUDE_CONFIG_DIR"), ",") {
 		if dir = strings.TrimSpace(dir); dir == "" {
@@ -96,7 +97,7 @@ func (env Env) ClaudeDirs() (dirs []string, err error) {
 	return dirs, nil
 }
 
-// ClaudeSettings is the user's settings file of Claude Code.
+// ClaudeSettings returns the path of the user's settings file of Claude Code.
 func (env Env) ClaudeSettings() (string, error) {
 	dirs, err := env.ClaudeDirs()
 	switch {
@@ -114,8 +115,8 @@ func (env Env) ClaudeSettings() (string, error) {
 	return filepath.Join(home, ".claude", "settings.json"), nil
 }
 
-// ExpandHome replaces a leading ~ as a shell would; other users' homes (~name)
-// are left as they are.
+// ExpandHome replaces a leading ~ by the home directory. It keeps the homes of
+// other users (~name) as they are.
 func (env Env) ExpandHome(path string) (string, error) {
 	if path != "~" && !strings.HasPrefix(path, "~/") {
 		return path, nil
@@ -140,11 +141,11 @@ func (env Env) StateDir(configured string) (string, error) {
 	return filepath.Join(dir, "sm"), nil
 }
 
-// SocketPaths are the places of the observer's socket, best first: the one
-// function that finds it, for the observer and for all that ask it. A client
-// tries them all: the observer may run where XDG_RUNTIME_DIR is set and the
-// client where it is not, or the other way round. Socket and state directory
-// are the configured ones, "" for the defaults.
+// SocketPaths returns the possible places of the observer's socket, the best
+// first. The observer and all its clients use it. A client tries all of them,
+// as XDG_RUNTIME_DIR may be set only for the observer, or only for the client.
+// configured and stateDir are the configured socket and state directory, "" for
+// the defaults.
 func (env Env) SocketPaths(configured, stateDir string) ([]string, error) {
 	if configured != "" {
 		return []string{configured}, nil
@@ -172,10 +173,10 @@ func (env Env) SocketPaths(configured, stateDir string) ([]string, error) {
 	return nil, err
 }
 
-// runtimeDir returns the directory that XDG_RUNTIME_DIR leads to if it belongs
-// to this user and others cannot enter it, as the XDG specification requires.
-// After su or sudo it belongs to another user, who could put a socket there.
-// Links are resolved, so that the checked directory is the one in use.
+// runtimeDir returns the directory in XDG_RUNTIME_DIR, with links resolved so
+// that it is the checked one. ok reports whether it belongs to this user and is
+// closed to others, as the XDG specification requires. After su or sudo it
+// belongs to another user, who could put a socket there.
 func (env Env) runtimeDir() (dir string, ok bool) {
 	dir = env.Get("XDG_RUNTIME_DIR")
 	if !filepath.IsAbs(dir) {

@@ -1,8 +1,8 @@
 // Package version identifies the build of a program.
 //
-// Invariants: it comes from what the toolchain has recorded, and from what make
-// build adds to that; programs of one build have the same version, and programs whose
-// hooks differ do not, however they were built by make.
+// Invariants: the version comes from the build information of the toolchain and
+// from a variable that make build sets; the programs of one build have the same
+// version; programs built by make with different hooks have different versions.
 package version
 
 import (
@@ -13,20 +13,20 @@ import (
 	"strings"
 )
 
-// hooks is the toolchain's hash of package hooks and all that it is made of.
-// make build sets it at link time.
+// hooks is the toolchain's hash of package hooks and its dependencies. make
+// build sets it at link time.
 var hooks string
 
-// Line is the line that `sm version` prints.
+// Line returns the line that `sm version` prints.
 func Line() string { return lineOf(Self(), hooks) }
 
-// Self is the build of this program.
+// Self returns the build of this program.
 func Self() Build {
 	info, _ := debug.ReadBuildInfo()
 	return of(info)
 }
 
-// A Build is what the toolchain recorded about this binary.
+// A Build is the toolchain's information about a binary.
 type Build struct {
 	Version string // the module's version, or "devel"
 	Commit  string // short, with "-dirty" when the tree was changed; or "no commit"
@@ -36,8 +36,8 @@ type Build struct {
 // Values of Commit for builds without a commit or with changes.
 const noCommit, dirty = "no commit", "-dirty"
 
-// of reads the version from the build information alone: for it nothing has to
-// be set at link time, and a binary from `go install` has its version too.
+// of uses only the build information: it needs no variables that are set at
+// link time, so a binary from `go install` has a version too.
 func of(info *debug.BuildInfo) Build {
 	b := Build{Version: "devel", Commit: noCommit}
 	if info == nil {
@@ -63,8 +63,8 @@ func of(info *debug.BuildInfo) Build {
 	return b
 }
 
-// lineOf names the hooks where no commit does: all trees that were changed, or
-// have no commit, would have the same version.
+// lineOf formats a version. It adds the hash of the hooks if the commit does
+// not identify the source, so that builds of changed trees differ.
 func lineOf(b Build, hooks string) string {
 	if hooks != "" && (b.Commit == noCommit || strings.HasSuffix(b.Commit, dirty)) {
 		hooks = "hooks " + hooks
