@@ -1,13 +1,12 @@
-// Package deploy holds what people install: a plugin for the client, units for
+// Package deploy contains files to install: a plugin for the client, units for
 // systemd, an example configuration, templates of packages, and files for
 // Prometheus, its agent mode, Alertmanager and a compose stack.
 //
-// Invariants: each file is loaded by the tool that it is for, or read as that
-// tool would read it, in a test; the plugin has the hooks that `sm install`
-// has; the example configuration has the defaults.
+// Invariants: a test loads each file with its tool, or parses it in the same way;
+// the plugin has the hooks of `sm install`; the example configuration has the
+// defaults.
 //
-// It installs nothing by itself, and names no machine: addresses are loopback,
-// or examples.
+// It installs nothing itself. Addresses in the files are loopback or examples.
 package deploy
 
 import (
@@ -18,28 +17,30 @@ import (
 //go:embed all:plugin
 var embedded embed.FS
 
-// ServiceUnit is the systemd unit of the observer, for a program in ~/.local/bin.
+// ServiceUnit is the systemd unit of the observer, for a program in
+// ~/.local/bin.
 //
 //go:embed systemd/sm.service
 var ServiceUnit string
 
-// SocketUnit is the systemd unit of the observer's addresses, for a
-// configuration that sets none.
+// SocketUnit is the systemd unit of the observer's addresses, for the default
+// configuration.
 //
 //go:embed systemd/sm.socket
 var SocketUnit string
 
-// Plugin is the folder of a local marketplace, called Marketplace, with one plugin in it.
+// Plugin returns the folder of a local marketplace, called Marketplace, with
+// one plugin.
 func Plugin() fs.FS {
 	dir, err := fs.Sub(embedded, "plugin")
 	if err != nil {
-		panic(err) // the name is no path
+		panic(err) // the name is not a valid path
 	}
 	return dir
 }
 
-// The names that the client uses for the plugin: its marketplace, its own, and
-// the file that has its hooks, in the marketplace's folder and in its own.
+// The names of the plugin in the client: its marketplace, its own name and id,
+// and its file of hooks, relative to the marketplace's folder and to its own.
 const (
 	Marketplace     = "sm"
 	PluginName      = "session-monitor"

@@ -19,11 +19,11 @@ import (
 	"sm/transcript/claude/hook"
 )
 
-// codexHooks is the name of the check.
+// codexHooks is the name of the check of Codex's hooks.
 const codexHooks = "codex hooks"
 
-// codex checks the hooks of Codex, if it has a folder: that they are installed, and
-// that its user has trusted them.
+// codex checks the hooks of Codex, if its folder exists: that they are
+// installed and that the user has trusted them.
 func (d *doctor) codex(ctx context.Context) {
 	if !files.IsDir(d.Codex) {
 		return
@@ -65,8 +65,8 @@ func (d *doctor) codex(ctx context.Context) {
 	d.programs(ctx, codexHooks, own)
 }
 
-// httpHook returns the event of a hook of type http, "" for none: with one the client
-// ignores the whole file.
+// httpHook returns the event of a hook of type http, "" if there is none. The
+// client ignores a file with such a hook.
 func httpHook(e *install.Editor) string {
 	for _, event := range e.Doc.At("hooks").Items() {
 		for _, group := range event.Items() {
@@ -91,7 +91,8 @@ type codexConfig struct {
 	}
 }
 
-// trust checks that Codex runs our hooks: each one only as its user has trusted it.
+// trust checks that Codex runs sm's hooks: it runs a hook only in the form that
+// the user has trusted.
 func (d *doctor) trust(path string, own []install.Hook) {
 	var c codexConfig
 	config := filepath.Join(d.Codex, "config.toml")
@@ -100,7 +101,7 @@ func (d *doctor) trust(path string, own []install.Hook) {
 		err = toml.Unmarshal(text, &c)
 	}
 	if wrong, ok := errors.AsType[*toml.DecodeError](err); ok {
-		line, _ := wrong.Position() // its text has types of Go
+		line, _ := wrong.Position() // its text contains Go types
 		err = fmt.Errorf("line %d is not as Codex has it", line)
 	}
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -140,20 +141,22 @@ func (d *doctor) trust(path string, own []install.Hook) {
 	}
 }
 
-// codexKey returns the name of a hook in config.toml: file, event, group and number.
+// codexKey returns the key of a hook in config.toml: file, event, group and
+// number.
 func codexKey(h install.Hook, path string) string {
 	return fmt.Sprintf("%s:%s:%s:%s", path, snake(h.Event), h.Path[2], h.Path[4])
 }
 
-// trusted reports whether the user has trusted the hook as it is: the client keeps a
-// hash then. For some events that ignores the matcher.
+// trusted reports whether the user has trusted the hook in its present form:
+// the client then stores its hash. For some events the hash ignores the
+// matcher.
 func trusted(h install.Hook, hash string) bool {
 	matcher, _ := h.Group.At("matcher").Text()
 	return hash != "" && (hash == hashOf(h, matcher) || hash == hashOf(h, ""))
 }
 
-// hashOf returns the hash of client 0.169.0: the sum of the members with their defaults, in
-// the order of their names.
+// hashOf returns the hash that client 0.169.0 stores: that of the members with
+// their defaults, ordered by name.
 func hashOf(h install.Hook, matcher string) string {
 	type handler struct {
 		Async         bool    `json:"async"`
@@ -175,11 +178,11 @@ func hashOf(h install.Hook, matcher string) string {
 		timeout = max(1, *t)
 	}
 	all.Hooks[0].Timeout = &timeout
-	text, _ := files.Encode(all, nil) // strings and numbers
+	text, _ := files.Encode(all, nil) // strings and numbers have no error
 	return fmt.Sprintf("sha256:%x", sha256.Sum256(text))
 }
 
-// snake returns an event's name as config.toml has it, such as pre_compact.
+// snake returns the name of an event in config.toml, such as pre_compact.
 func snake(event hook.Event) string {
 	inside := regexp.MustCompile(`\B[A-Z]`)
 	return strings.ToLower(inside.ReplaceAllString(string(event), "_$0"))

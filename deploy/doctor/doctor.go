@@ -1,12 +1,13 @@
-// Package doctor checks what keeps sm from working: the client, its settings, tmux,
-// the system, the clock, the Alertmanagers that are queried, and the observer.
+// Package doctor finds problems of an installation: it checks the client, its
+// settings, tmux, the system, the clock, the Alertmanagers that are queried,
+// and the observer.
 //
-// Invariants: nothing is changed, and nothing is sent to a socket that another user
-// serves. Every finding that is not ok has a remedy. A program that does not answer
+// Invariants: nothing is changed, and nothing is sent to a socket of another
+// user. Every finding that is not ok has a remedy. A program without an answer
 // in time counts as silent.
 //
-// It does not read sm's own configuration or the process's environment: all it needs
-// is in Options.
+// It does not read sm's own configuration or the process's environment: all
+// input is in Options.
 package doctor
 
 import (
@@ -26,10 +27,10 @@ type Status string
 const (
 	Healthy Status = "ok"
 	Noted   Status = "note"   // works, but less well than it could
-	Broken  Status = "broken" // something that was asked for does not work
+	Broken  Status = "broken" // a requested function does not work
 )
 
-// HooksRemedy is what to do for messages that wait for hooks.
+// HooksRemedy is the remedy for messages that wait for hooks.
 const HooksRemedy = "run sm install and start that session anew, or set delivery.type_texts"
 
 // A Finding is the result of one check.
@@ -39,11 +40,12 @@ type Finding struct {
 	Text   string `json:"text"`
 	// Remedy is what to do; every finding that is not ok has one.
 	Remedy string `json:"remedy,omitempty"`
-	// Cause is the part of the text of a session that it may have in common with others.
+	// Cause is the part of a session's text that several sessions may share.
 	Cause string `json:"cause,omitempty"`
 }
 
-// Grouped returns findings for people: one for all sessions with the same cause and remedy.
+// Grouped merges the findings about sessions with the same cause and remedy,
+// for people.
 func Grouped(all []Finding) (short []Finding) {
 	type group struct{ cause, remedy string }
 	alike := map[group]int{}
@@ -63,19 +65,19 @@ func Grouped(all []Finding) (short []Finding) {
 	return short
 }
 
-// Options are what to check. All paths are absolute.
+// Options are the input of the checks. All paths are absolute.
 type Options struct {
 	install.Options        // Program, Home, Settings, Codex, Path and Environ
-	Version         string // of this sm, as it prints it
+	Version         string // of this sm, as sm version prints it
 	Dir             string // whose project settings to check; "" for none
-	SettingsErr     error  // why there is no Settings
+	SettingsErr     error  // why Settings is unknown
 	Managed         string // the administrator's settings.json
 	Projects        []string
-	ProjectsErr     error    // why there are no Projects, the folders of transcripts
+	ProjectsErr     error    // why Projects, the folders of transcripts, is unknown
 	Sockets         []string // of the observer, best first
 	// HookSockets returns the sockets that a hook with these arguments tries.
 	HookSockets func(args []string) []string
-	Guard       bool   // the configuration has it on
+	Guard       bool   // guard.enabled in the configuration
 	Temporary   string // the folder for temporary files
 	TokenFile   string // with the token of alerts, "" for none
 	TokenErr    error  // why that token cannot be used
@@ -91,12 +93,12 @@ type Options struct {
 type doctor struct {
 	Options
 	findings []Finding
-	hooked   bool // hooks of ours are installed
+	hooked   bool // sm's hooks are installed
 	watching bool // the observer has never seen a hook
 }
 
-// Examine runs all checks. Programs that it runs, and the observer, have some seconds
-// each.
+// Examine runs all checks. Each program that it runs, and the observer, has
+// some seconds to answer.
 func Examine(ctx context.Context, o Options) []Finding {
 	d := &doctor{Options: o}
 	d.client(ctx)

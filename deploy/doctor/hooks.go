@@ -17,8 +17,8 @@ import (
 	"sm/transcript/claude/hook"
 )
 
-// ownHooks returns our hooks for the events in all layers, and the events with none and
-// with more than one.
+// ownHooks returns sm's hooks for the events in all layers, the events without
+// a hook, and the events with more than one.
 func ownHooks(
 	layers []*install.Editor,
 	events ...hook.Event,
@@ -39,7 +39,7 @@ func ownHooks(
 	return own, missing, twice
 }
 
-// hooks checks that each event runs one hook of ours.
+// hooks checks that each event runs one hook of sm.
 func (d *doctor) hooks(ctx context.Context, layers []*install.Editor) {
 	where := d.Settings
 	remedy := "run sm install"
@@ -79,8 +79,8 @@ func (d *doctor) hooks(ctx context.Context, layers []*install.Editor) {
 	d.programs(ctx, "hooks", append(own, guard...))
 }
 
-// plugin opens the hooks of our plugin, in the folder with the client's copy by the client's
-// own file.
+// plugin opens the hooks file of sm's plugin in the client's copy, whose path
+// is in a file of the client.
 func (d *doctor) plugin() (*install.Editor, error) {
 	list := filepath.Join(filepath.Dir(d.Settings), "plugins", "installed_plugins.json")
 	text, err := os.ReadFile(list)
@@ -106,7 +106,8 @@ func (d *doctor) plugin() (*install.Editor, error) {
 	return d.Open(path)
 }
 
-// guard compares the configuration of the guard with its hook.
+// guard checks that the guard's hook is installed if and only if the guard is
+// on.
 func (d *doctor) guard(hooked bool) {
 	switch {
 	case d.Guard && !hooked:
@@ -123,12 +124,13 @@ func (d *doctor) guard(hooked bool) {
 }
 
 const (
-	// missingProgram is the finding about a program that hooks or the status line call.
+	// missingProgram ends findings about programs in hooks or the status line.
 	missingProgram = "which does not exist or is not executable"
 	programRemedy  = "run sm install with an sm that stays where it is"
 )
 
-// programs checks the programs that hooks call, and the sockets that these use.
+// programs checks the programs that hooks call, and the sockets of their
+// arguments.
 func (d *doctor) programs(ctx context.Context, check string, own []install.Hook) {
 	commands := map[string][]string{} // program → arguments
 	for _, h := range own {
@@ -177,7 +179,7 @@ func (d *doctor) program(ctx context.Context, check, program string) {
 func (d *doctor) smallBeside(ctx context.Context, check, program, path string) {
 	small, _, err := install.Small(ctx, path, d.Version, d.Environ)
 	if err != nil || small == "" {
-		return // a program that does not answer is no advice
+		return // do not advise a program that does not answer
 	}
 	remedy := "run sm install"
 	if check == codexHooks {

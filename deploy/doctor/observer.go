@@ -53,10 +53,10 @@ func (d *doctor) observer(ctx context.Context) {
 	}
 }
 
-// restartRemedy is what to do about an observer of another build.
+// restartRemedy is the remedy for an observer of another build.
 const restartRemedy = "restart it: systemctl --user restart sm, or end it and start sm observe"
 
-// build notes an observer of another build than this sm, which an upgrade leaves
+// build notes an observer of another build than this sm. An upgrade leaves it
 // running.
 func (d *doctor) build(ctx context.Context, client *api.Client) {
 	text, err := client.Metrics(ctx)
@@ -88,7 +88,7 @@ func (d *doctor) session(s *api.Session) {
 	switch {
 	case s.TranscriptPath != "":
 		add("", "transcript %s", screen.Ago(s.LastActive, d.Now))
-	case s.TokensUsed != nil && *s.TokensUsed > 0: // it has had an answer, so there is one
+	case s.TokensUsed != nil && *s.TokensUsed > 0: // after a reply there is a transcript
 		add("add the projects folder in that client's CLAUDE_CONFIG_DIR to projects in the configuration",
 			"its transcript is in no folder that is watched")
 	default:

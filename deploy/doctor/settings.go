@@ -9,7 +9,8 @@ import (
 	"sm/deploy/jsonedit"
 )
 
-// settings checks the files of the settings, strongest first, and the result of all.
+// settings checks the settings files, the strongest first, and the settings
+// that result.
 func (d *doctor) settings(ctx context.Context) {
 	if d.SettingsErr != nil {
 		d.broken("settings", "see the README on CLAUDE_CONFIG_DIR", "%v", d.SettingsErr)
@@ -44,7 +45,7 @@ func (d *doctor) settings(ctx context.Context) {
 	d.statusLine(layers)
 }
 
-// layer checks one of the files that make up the settings. It returns nil for a broken one.
+// layer checks one of the settings files. It returns nil if the file is broken.
 func (d *doctor) layer(path string) *install.Editor {
 	e, err := d.Open(path)
 	if err != nil {
@@ -67,7 +68,7 @@ func (d *doctor) layer(path string) *install.Editor {
 	return e
 }
 
-// strongest returns a value and the strongest layer with it, nil for none.
+// strongest returns a value and the strongest layer that has it, or nil.
 func strongest(layers []*install.Editor, path ...string) (*jsonedit.Value, *install.Editor) {
 	for _, e := range layers {
 		if v := e.Doc.At(path...); v != nil {
@@ -77,7 +78,7 @@ func strongest(layers []*install.Editor, path ...string) (*jsonedit.Value, *inst
 	return nil, nil
 }
 
-// statusLine checks the status line that the client shows.
+// statusLine checks the status line in effect.
 func (d *doctor) statusLine(layers []*install.Editor) {
 	const check = "status line"
 	v, l := strongest(layers, "statusLine")

@@ -17,7 +17,7 @@ import (
 	"sm/handoff/proc"
 )
 
-// client checks the client in the PATH and those that run.
+// client checks the client in the PATH and the running ones.
 func (d *doctor) client(ctx context.Context) {
 	claude := install.Claude()
 	var clients []install.Installed
@@ -27,7 +27,7 @@ func (d *doctor) client(ctx context.Context) {
 	case c.Version != "":
 		clients = append(clients, c)
 	}
-	for _, dir := range d.Projects { // the clock reports that there are none
+	for _, dir := range d.Projects { // the check clock reports missing ones
 		clients = append(clients, install.RunningClients(filepath.Dir(dir))...)
 	}
 	if len(clients) == 0 {
@@ -65,7 +65,7 @@ func (d *doctor) tmux(ctx context.Context) {
 	}
 }
 
-// inotify checks how many files the system lets one user watch.
+// inotify checks how many files a user can watch.
 func (d *doctor) inotify() {
 	const fewInstances = 16
 	const spareWatches = 1024
@@ -107,7 +107,7 @@ func (d *doctor) limit(name string) (n int, err error) {
 	return n, err
 }
 
-// clockSlack is how much clocks may differ unnoticed.
+// clockSlack is the largest difference of clocks that is not reported.
 const clockSlack = 2 * time.Minute
 
 // clock compares the clock with the times of files.
@@ -120,7 +120,7 @@ func (d *doctor) clock() {
 	var newest time.Time
 	var where string
 	for _, dir := range d.Projects {
-		entries, _ := os.ReadDir(dir) // a missing one has no times
+		entries, _ := os.ReadDir(dir) // a missing directory has no times
 		for _, e := range entries {
 			info, err := e.Info()
 			if err == nil && info.ModTime().After(newest) {
@@ -141,14 +141,14 @@ func (d *doctor) clock() {
 	}
 }
 
-// memoryLimit is a variable that the runtime of Go reads before a program begins. A
-// value that it cannot read ends the program with exit code 2, which a client takes
-// for a refusal. No program of Go can prevent that.
+// memoryLimit is a variable that Go's runtime reads before a program starts. An
+// invalid value ends the program with exit code 2, which a client treats as a
+// refusal. A Go program cannot prevent that.
 const memoryLimit = "GOMEMLIMIT"
 
 // memoryOf checks the variables that a running client was started with.
 func (d *doctor) memoryOf(c install.Installed) {
-	vars, _ := proc.Read(d.Proc, c.PID, "environ") // not of another user's process
+	vars, _ := proc.Read(d.Proc, c.PID, "environ") // fails for the process of another user
 	for v := range bytes.SplitSeq(vars, []byte{0}) {
 		if value, ok := bytes.CutPrefix(v, []byte(memoryLimit+"=")); ok {
 			d.memory(string(value), c.String())

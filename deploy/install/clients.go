@@ -20,10 +20,10 @@ type Client struct {
 	// Oldest is the oldest version whose hooks work. `make versions` tries the real
 	// clients on both sides of each.
 	Oldest string
-	Events []hook.Event // that the observer uses
-	more   bool         // Claude Code: it has a status line, plugins and skills
-	update string       // how to update it
-	done   string       // what an installation prints
+	Events []hook.Event // events that the observer uses
+	more   bool         // Claude Code, which has a status line, plugins and skills
+	update string       // advice how to update it
+	done   string       // printed after an installation
 }
 
 // Claude describes Claude Code. Before 2.1.76 an unknown event is an error dialog,
@@ -60,9 +60,9 @@ func Codex() Client {
 	}
 }
 
-// CodexMost returns how long client 0.169.0 waits for a hook without a timeout, in
-// seconds. At the end of a session and after an interruption it never waits longer,
-// and warns about a hook with a longer timeout.
+// CodexMost returns how many seconds client 0.169.0 waits for a hook without a
+// timeout. At the end of a session and after an interruption this is also the
+// maximum, and a hook with a longer timeout causes a warning.
 func CodexMost(event hook.Event) int {
 	if event == hook.SessionEnd || event == hook.Interrupt {
 		return 1
@@ -75,15 +75,15 @@ const (
 	ProgramPatience = 10 * time.Second
 	// clientPatience is the same for a client: old ones take 10 s on a busy machine.
 	clientPatience = time.Minute
-	// maxProgramOutput limits the output of a program that is kept.
+	// maxProgramOutput limits the output of a program that is kept, in bytes.
 	maxProgramOutput = 4 << 10
 )
 
-// An Installed client has a version, and a place where it was found.
+// Installed is a client that was found in the PATH or that is running.
 type Installed struct {
 	Version string
-	By      string // the path of a program
-	PID     int    // of a running one
+	By      string // the path of the program, or of its entry in the registry
+	PID     int    // of a running client, else 0
 }
 
 func (c Installed) String() string {
@@ -93,16 +93,17 @@ func (c Installed) String() string {
 	return fmt.Sprintf("%s, by %s", c.Version, c.By)
 }
 
-// TooOld reports whether the hooks of a version do not work. An invalid version is
-// older than any.
+// TooOld reports whether the hooks of a version do not work. An invalid version
+// counts as older than any other.
 func (c Client) TooOld(version string) bool {
 	var major, minor, patch int
 	_, _ = fmt.Sscanf(c.Oldest, "%d.%d.%d", &major, &minor, &patch) // it is valid
 	return !hook.AtLeast(version, major, minor, patch)
 }
 
-// InPath runs the client in this PATH for its version. found is zero if there is none, or
-// if it prints no version; one that does not answer in time is an error.
+// InPath runs the client in the PATH list and returns its version. found is
+// zero if there is no client, or if it prints no version; an error means that
+// it printed nothing in time.
 func (c Client) InPath(
 	ctx context.Context,
 	list string,
@@ -121,9 +122,9 @@ func (c Client) InPath(
 	return found, err
 }
 
-// Ask runs a program and returns the first line of its output, "" if it fails. It is an
-// error if nothing is printed in time. Ctrl-C ends sm alone, so that a program that was
-// interrupted does not count as silent.
+// Ask runs a program and returns the first line of its output, "" if it fails.
+// It returns an error if the program does not end in time. Ctrl-C ends only sm,
+// so that an interrupted program does not count as silent.
 func Ask(
 	ctx context.Context,
 	patience time.Duration,
@@ -148,13 +149,13 @@ func Ask(
 	return line, nil
 }
 
-// RunningClients returns the running clients of the registry in the client's folder,
-// which Claude Code alone has.
+// RunningClients returns the running clients in the registry in a folder of
+// Claude Code. Other clients have no registry.
 func RunningClients(dir string) (all []Installed) {
 	paths, _ := filepath.Glob(filepath.Join(dir, "sessions", "*"))
 	registry := claude.Format().Registry
 	for _, path := range paths {
-		text, _ := os.ReadFile(path) // without one it is no client
+		text, _ := os.ReadFile(path) // without a text it is not a client
 		c, ok := registry.Read(path, text)
 		if ok && c.PID > 1 && hook.AtLeast(c.Version, 0) && proc.Alive(c.PID, c.ProcStart) {
 			all = append(all, Installed{c.Version, path, c.PID})
@@ -163,8 +164,8 @@ func RunningClients(dir string) (all []Installed) {
 	return all
 }
 
-// checkVersions refuses clients that are too old: the one in the PATH, and those that
-// run with these settings.
+// checkVersions returns an error if a client is too old: the one in the PATH,
+// or a running one with these settings.
 func (in *installation) checkVersions(ctx context.Context) error {
 	all := RunningClients(filepath.Dir(in.path))
 	found, err := in.client.InPath(ctx, in.Path, in.Environ)

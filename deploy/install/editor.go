@@ -24,9 +24,9 @@ type Editor struct {
 	before *jsonedit.Value // the settings before the first installation, nil if unknown
 }
 
-// Open returns an editor of the settings file at a path, with errors that leave out the
-// path. Options have the running sm, which helps to recognize own entries (see
-// isOwnProgram), and the meaning of ~ in commands.
+// Open returns an editor of a settings file. Its errors do not have the path.
+// Of the options it uses Program, to recognize sm's entries (see isOwnProgram),
+// and Home, for ~ in commands.
 func (o Options) Open(path string) (*Editor, error) {
 	file, err := ReadFile(path)
 	if err != nil {
@@ -39,7 +39,7 @@ func (o Options) Open(path string) (*Editor, error) {
 	return e, e.check()
 }
 
-// edit returns an editor of a file. Errors leave out its path.
+// edit returns an editor of a file. Its errors do not have the path.
 func (in *installation) edit(file *File) (*Editor, error) {
 	doc, err := jsonedit.Parse(settingsBody(file.text))
 	return &Editor{
@@ -52,7 +52,7 @@ func (in *installation) edit(file *File) (*Editor, error) {
 // text returns the file's text after the edits.
 func (e *Editor) text() []byte {
 	switch {
-	case bytes.Equal(e.Doc.Bytes, settingsBody(e.File.text)): // an empty file stays one
+	case bytes.Equal(e.Doc.Bytes, settingsBody(e.File.text)): // an empty file stays empty
 		return e.File.text
 	case bytes.HasPrefix(e.File.text, []byte(byteOrderMark)):
 		return append([]byte(byteOrderMark), e.Doc.Bytes...)
@@ -78,8 +78,8 @@ func (e *Editor) commandLine(words ...string) string {
 	return shellLine(words)
 }
 
-// install makes these events have hooks of ours, and adds the status line if the client
-// has one.
+// install makes each of these events have one hook of sm, and adds the status
+// line if the client has one.
 func (e *Editor) install(hooks []hook.Event) {
 	e.setHooks(hooks)
 	if e.in.client.more {
@@ -87,7 +87,8 @@ func (e *Editor) install(hooks []hook.Event) {
 	}
 }
 
-// setHooks makes each of these events, and no other, have one hook of ours.
+// setHooks makes each of these events have one hook of sm, and all other events
+// none.
 func (e *Editor) setHooks(wanted []hook.Event) {
 	for _, c := range e.Doc.At("hooks").Items() {
 		if event := hook.Event(c.Key); !slices.Contains(wanted, event) {
@@ -102,8 +103,8 @@ func (e *Editor) setHooks(wanted []hook.Event) {
 // guarded reports whether the hook of the guard is installed.
 func (e *Editor) guarded() bool { return len(e.OwnHooks(hook.PreToolUse)) > 0 }
 
-// check returns why the settings cannot be edited. The client does not accept such
-// settings either.
+// check returns an error if the settings cannot be edited. The client does not
+// accept such settings either.
 func (e *Editor) check() error {
 	wrong := func(v *jsonedit.Value, what string) error {
 		return fmt.Errorf("line %d: %s", e.Doc.Line(v.From), what)
@@ -129,7 +130,7 @@ func (e *Editor) check() error {
 	return nil
 }
 
-// A Hook is a hook of ours in the settings.
+// A Hook is a hook of sm in the settings.
 type Hook struct {
 	Event hook.Event
 	Path  []string // hooks, event, group, hooks, number
@@ -138,7 +139,7 @@ type Hook struct {
 	words []string // program and arguments
 }
 
-// OwnHooks returns our hooks for an event, in any spelling.
+// OwnHooks returns sm's hooks for an event, however their commands are written.
 func (e *Editor) OwnHooks(event hook.Event) (own []Hook) {
 	groups := e.Doc.At("hooks", string(event))
 	for _, group := range groups.Items() {
@@ -162,7 +163,8 @@ func (e *Editor) OwnHooks(event hook.Event) (own []Hook) {
 	return own
 }
 
-// hookWords returns program and arguments of a hook, nil if it needs a shell.
+// hookWords returns the program and arguments of a hook, nil if it needs a
+// shell.
 func (e *Editor) hookWords(v *jsonedit.Value) []string {
 	command, ok := v.At("command").Text()
 	if !ok {
@@ -174,8 +176,8 @@ func (e *Editor) hookWords(v *jsonedit.Value) []string {
 	return shellWords(command, e.in.Home)
 }
 
-// Command returns the program and arguments of the hook. program is "" for one that a shell
-// finds in its PATH.
+// Command returns the program and arguments of the hook. program is "" if a
+// shell looks it up in its PATH.
 func (h Hook) Command() (program string, args []string) {
 	if h.Value.At("args") == nil && (h.words[1] != "hook" || !strings.Contains(h.words[0], "/")) {
 		return "", nil
@@ -183,8 +185,9 @@ func (h Hook) Command() (program string, args []string) {
 	return h.words[0], h.words[1:]
 }
 
-// installHook makes an event have one hook of ours. The client runs it by a shell:
-// clients that can do without one are as fast, and older ones cannot.
+// installHook makes an event have one hook of sm. The client runs it with a
+// shell: newer clients can run it without one, which is not faster, and older
+// ones cannot.
 func (e *Editor) installHook(event hook.Event) {
 	e.removeHooks(event, 1)
 	words := []string{"hook"}
@@ -195,9 +198,9 @@ func (e *Editor) installHook(event hook.Event) {
 	}
 	h.Command = e.commandLine(words...)
 	if own := e.OwnHooks(event); len(own) > 0 {
-		// The user may have added a timeout or a matcher: only the command is ours.
+		// Only the command changes: the user may have added a timeout or a matcher.
 		e.Doc.Put(h.Command, append(own[0].Path, "command")...)
-		e.Doc.Remove(append(own[0].Path, "args")...) // of an sm that called hooks without a shell
+		e.Doc.Remove(append(own[0].Path, "args")...) // from a version of sm whose hooks needed no shell
 		return
 	}
 	if e.Doc.At("hooks") == nil {
@@ -210,11 +213,11 @@ func (e *Editor) installHook(event hook.Event) {
 	e.Doc.Put(handlerGroup{[]handler{h}}, "hooks", string(event), number)
 }
 
-// removeHooks removes our hooks for an event, except the first keep, and what is
-// empty then.
+// removeHooks removes sm's hooks for an event, except for the first keep, and
+// the lists and objects that become empty.
 func (e *Editor) removeHooks(event hook.Event, keep int) {
 	own := e.OwnHooks(event)
-	for _, h := range slices.Backward(own[min(keep, len(own)):]) { // indexes before stay valid
+	for _, h := range slices.Backward(own[min(keep, len(own)):]) { // earlier indexes stay valid
 		e.Doc.Remove(h.Path...)
 		if len(e.Doc.At(h.Path[:4]...).Items()) == 0 {
 			e.Doc.Remove(h.Path[:3]...)
@@ -224,7 +227,8 @@ func (e *Editor) removeHooks(event hook.Event, keep int) {
 	}
 }
 
-// prune removes what is empty, unless it was there before the first installation.
+// prune removes an empty value, unless it existed before the first
+// installation.
 func (e *Editor) prune(path ...string) {
 	if v := e.Doc.At(path...); v != nil && len(v.Children) == 0 &&
 		e.before.At(path...) == nil {
@@ -232,8 +236,8 @@ func (e *Editor) prune(path ...string) {
 	}
 }
 
-// uninstall removes the hooks and what the client has written for the plugin, and
-// restores the status line that ours runs.
+// uninstall removes the hooks and the client's entries for the plugin, and
+// restores the status line that sm's runs.
 func (e *Editor) uninstall() {
 	e.setHooks(nil)
 	command, _ := e.Doc.At("statusLine", "command").Text()
@@ -246,7 +250,7 @@ func (e *Editor) uninstall() {
 	if place, _ := e.marketplace(); place == e.in.plugin {
 		e.Doc.Remove("extraKnownMarketplaces", deploy.Marketplace)
 	}
-	if e.before != nil { // the client leaves empty objects when a plugin goes
+	if e.before != nil { // the client leaves empty objects when it removes a plugin
 		e.prune("enabledPlugins")
 		e.prune("extraKnownMarketplaces")
 	}
@@ -270,8 +274,8 @@ func (e *Editor) installStatusLine() {
 	}
 }
 
-// Unwrap reports whether a status line is ours, and which command it runs. Of ours
-// in ours it returns the innermost.
+// Unwrap reports whether a status line is sm's, and which command it runs. If
+// sm's status line runs another one of sm, it returns the innermost command.
 func (e *Editor) Unwrap(command string) (original string, wraps, own bool) {
 	for {
 		args, isOwn := ownCommand(shellWords(command, e.in.Home), "statusline", e.in.Program)
@@ -286,8 +290,8 @@ func (e *Editor) Unwrap(command string) (original string, wraps, own bool) {
 	}
 }
 
-// StatusProgram returns the program of a status line of ours, "" for one that a
-// shell finds in its PATH.
+// StatusProgram returns the program of a status line of sm, "" if a shell looks
+// it up in its PATH.
 func (e *Editor) StatusProgram(command string) string {
 	words := shellWords(command, e.in.Home)
 	if len(words) == 0 || !strings.Contains(words[0], "/") {

@@ -14,16 +14,17 @@ import (
 	"sm/handoff/files"
 )
 
-// A File is a settings file, or our skill, as it was read. The client writes it as well,
-// so it is replaced only if it has not changed since.
+// A File is the content of a settings file, or of sm's skill, when it was read.
+// The client writes the settings too, so a file is replaced only if it has not
+// changed since.
 type File struct {
-	Path   string // of the client
-	target string // path without links
+	Path   string // by which the client opens it
+	target string // Path without links
 	text   []byte // nil if it does not exist
 	info   fs.FileInfo
 }
 
-// ReadFile reads a settings file. One that does not exist is empty.
+// ReadFile reads a settings file. A missing file counts as empty.
 func ReadFile(path string) (*File, error) {
 	f := &File{Path: path, target: path}
 	target, err := filepath.EvalSymlinks(path)
@@ -38,7 +39,7 @@ func ReadFile(path string) (*File, error) {
 		f.target = target
 		f.info, err = os.Stat(target)
 	}
-	if err == nil && !f.info.Mode().IsRegular() { // a pipe would wait for its other end
+	if err == nil && !f.info.Mode().IsRegular() { // reading a pipe would block
 		return nil, fmt.Errorf("%s is not a file; move it away", path)
 	}
 	if err == nil {
@@ -53,7 +54,8 @@ func ReadFile(path string) (*File, error) {
 // Exists reports whether the file existed when it was read.
 func (f *File) Exists() bool { return f.text != nil }
 
-// Writable returns why the file cannot be replaced. A read-only mode counts for root as well.
+// Writable returns an error if the file cannot be replaced. A read-only mode
+// counts for root too.
 func (f *File) Writable() error {
 	if f.info != nil {
 		if f.info.Mode().Perm()&0o200 == 0 {
@@ -66,7 +68,7 @@ func (f *File) Writable() error {
 	dir := filepath.Dir(f.target)
 	info, err := os.Stat(dir)
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil // it will be made
+		return nil // it will be created
 	}
 	if err != nil {
 		return fmt.Errorf("%s: %w; check its owner and mode", dir, files.Plain(err))
@@ -77,15 +79,16 @@ func (f *File) Writable() error {
 	return nil
 }
 
-// changes reports whether a text, nil for no file, differs from the file's.
+// changes reports whether text differs from the file. A nil text means no file.
 func (f *File) changes(text []byte) bool {
 	return (text == nil) != (f.text == nil) || !bytes.Equal(text, f.text)
 }
 
-// errChanged reports that the file was written by another program since it was read.
+// errChanged means that another program has written the file since it was read.
 var errChanged = errors.New("the file has changed meanwhile; close the sessions that write to it and try again")
 
-// replace replaces the file, or removes it for a text that is nil, unless it has changed.
+// replace replaces the file by text, or removes it if text is nil. It returns
+// an error if the file has changed.
 func (f *File) replace(text []byte) error {
 	now, err := ReadFile(f.Path)
 	if err != nil || now.target != f.target || now.changes(f.text) {
@@ -101,7 +104,7 @@ func (f *File) replace(text []byte) error {
 	return writeWhole(f.target, text, mode)
 }
 
-// writeWhole replaces a file at once, also in a power failure.
+// writeWhole replaces a file atomically, even in a power failure.
 func writeWhole(path string, text []byte, mode fs.FileMode) error {
 	if err := files.Replace(path, text, mode); err != nil {
 		return fmt.Errorf("write into %s: %w; check its owner, mode and free space",

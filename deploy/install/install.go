@@ -1,16 +1,17 @@
-// Package install adds sm to the settings of a client and removes it: the hooks, as
-// settings or as a plugin, the status line, and the skill of the guard. Codex's
-// hooks.json has the form of the settings and is edited in the same way.
+// Package install adds sm to the settings of a client and removes it: the
+// hooks, in the settings or as a plugin, the status line, and the skill of the
+// guard. Codex's hooks.json has the form of the settings and is edited in the
+// same way.
 //
-// Invariants: only our own entries of a settings file change, in place; all other
-// bytes stay. A file is replaced as a whole, and only if it has not changed since it
-// was read. What would be refused in the end is refused before anything is changed.
-// The run after one that was killed completes its work. After an uninstallation the
-// settings are what they were before, to the byte if only sm and the client have
-// changed them since.
+// Invariants: only sm's own entries of a settings file change, in place; all
+// other bytes stay. A file is replaced as a whole, and only if it has not
+// changed since it was read. A change that would fail at its end is refused
+// before its first step. If a run was killed, the next run completes its work.
+// An uninstallation restores the settings from before the installation, byte
+// for byte if only sm and the client have changed them since.
 //
-// It does not read sm's own configuration or the process's environment: all it needs
-// is in Options.
+// It does not read sm's own configuration or the process's environment: all
+// input is in Options.
 package install
 
 import (
@@ -29,24 +30,24 @@ import (
 	"sm/transcript/claude/hook"
 )
 
-// Options are what to install, for which user and where. All paths are absolute.
+// Options describe an installation and its user. All paths are absolute.
 type Options struct {
-	Program  string // the sm that the client is to call; "" if unknown, to uninstall
-	Small    string // what hooks and status line call in place of Program, see [Small]; "" for none
+	Program  string // the sm that the client calls; to uninstall it may be "" for unknown
+	Small    string // the program that hooks and status line call instead, see [Small]; "" for Program
 	Socket   string // of the observer; "" if hooks find it by themselves
 	Settings string // the client's settings.json, which may not exist
 	Codex    string // Codex's folder, which may not exist; "" if unknown
-	Home     string // what ~ means in commands; "" if unknown
-	Data     string // this user's folder for data, as XDG has it
-	State    string // this user's folder for state, as XDG has it
-	Path     string // where programs are looked for, as in the variable PATH
+	Home     string // the value of ~ in commands; "" if unknown
+	Data     string // the directory of XDG_DATA_HOME
+	State    string // the directory of XDG_STATE_HOME
+	Path     string // the directories of programs, as in the variable PATH
 	Environ  []string
 	Stdout   io.Writer
-	DryRun   bool // print what would change, and change nothing
-	Plugin   bool // the hooks come as a plugin of the client
+	DryRun   bool // print the changes without making them
+	Plugin   bool // install the hooks as a plugin of the client
 
-	// Guard installs the guard's hook and its skill, NoGuard removes them; with
-	// neither they stay as they are.
+	// Guard installs the guard's hook and its skill, NoGuard removes them. Without
+	// either, they stay as they are.
 	Guard, NoGuard bool
 }
 
@@ -55,16 +56,16 @@ type installation struct {
 	Options
 	client Client
 	path   string // of the settings
-	plugin string // the marketplace's folder, ours alone
+	plugin string // the folder of sm's marketplace
 }
 
-// A change is an edit of the settings, with what comes before and after it.
+// A change is an edit of the settings, with the steps before and after it.
 type change struct {
 	before    []step
 	uninstall bool
-	hooks     []hook.Event // of the settings, when it installs
+	hooks     []hook.Event // to install in the settings
 	after     []step
-	done      string // to print
+	done      string // printed at the end
 }
 
 // A step is a part of an installation that is not an edit of the settings.
@@ -89,11 +90,12 @@ func (o Options) of(c Client) *installation {
 	return in
 }
 
-// CodexHooks returns the file with Codex's hooks in its folder.
+// CodexHooks returns the path of Codex's hooks file in its folder.
 func CodexHooks(home string) string { return filepath.Join(home, "hooks.json") }
 
-// Install adds the hooks and the status line to a client's settings. It refuses a
-// client that is too old, and runs the one in the PATH for its version.
+// Install adds the hooks and the status line to a client's settings. It returns
+// an error if a client is too old, and runs the one in the PATH to get its
+// version.
 func (o Options) Install(ctx context.Context, client Client) error {
 	in := o.of(client)
 	if err := in.checkVersions(ctx); err != nil {
@@ -108,9 +110,8 @@ func (o Options) Install(ctx context.Context, client Client) error {
 		hooks = append(hooks, hook.PreToolUse)
 	}
 
-	// There are always either hooks in the settings or those of the plugin: what is
-	// replaced goes last, as an event that comes twice does less harm than one that
-	// is missed.
+	// The old hooks, in the settings or of the plugin, are removed last: an event
+	// that comes twice does less harm than a missed one.
 	c := change{done: client.done}
 	if in.Plugin {
 		c.done = "installed: takes effect in new sessions; those that run get no notices until they are started anew"
@@ -125,7 +126,7 @@ func (o Options) Install(ctx context.Context, client Client) error {
 	return in.make(c)
 }
 
-// Uninstall removes what Install has added, in any version.
+// Uninstall removes the entries of Install in any version of sm.
 func (o Options) Uninstall(ctx context.Context, client Client) error {
 	o.NoGuard = true
 	in := o.of(client)
@@ -144,7 +145,8 @@ func (o Options) Uninstall(ctx context.Context, client Client) error {
 	return in.forget()
 }
 
-// CodexThere reports whether Codex's folder exists, or a record of its hooks.
+// CodexThere reports whether Codex's folder exists, or a record of an
+// installation there.
 func (o Options) CodexThere() bool {
 	_, err := os.Stat(o.Codex)
 	_, recordErr := os.Stat(o.of(Codex()).recordPath())
@@ -164,13 +166,14 @@ func (in *installation) read() (*Editor, error) {
 	return e, nil
 }
 
-// untouched is the error for a file that cannot be edited.
+// untouched adds the path and the remedy to the error for a file that cannot be
+// edited.
 func untouched(file *File, err error) error {
 	return fmt.Errorf("%s: %w; correct the file, it is untouched", file.Path, err)
 }
 
-// make makes a change, and that of the skill. What would be refused in the end is refused
-// before the first step.
+// make makes a change, and the change of the skill. A change that would fail at
+// its end is refused before the first step.
 func (in *installation) make(c change) error {
 	skill, skillText, err := in.skillChange()
 	if err != nil {
@@ -199,7 +202,7 @@ func (in *installation) make(c change) error {
 	return in.put(skill, skillText, done)
 }
 
-// put replaces a file, or shows what would change.
+// put replaces a file, or prints the difference in a dry run.
 func (in *installation) put(file *File, text []byte, done string) error {
 	switch {
 	case !file.changes(text):
@@ -214,9 +217,10 @@ func (in *installation) put(file *File, text []byte, done string) error {
 	return in.print("%s: %s\n", file.Path, done)
 }
 
-// prepare returns the settings and what a change makes of them, nil for no file. It
-// records what they were before the first installation: what they are without our
-// entries, or, if that means the same as what the record has, those bytes.
+// prepare returns the settings file and its text after a change, nil for no
+// file. It records the settings from before the first installation: the present
+// ones without sm's entries or, if these have the same meaning as the recorded
+// ones, the recorded bytes.
 func (in *installation) prepare(c change) (*File, []byte, error) {
 	e, err := in.read()
 	if err != nil {
@@ -260,7 +264,7 @@ func (in *installation) prepare(c change) (*File, []byte, error) {
 	return file, text, err
 }
 
-// take runs steps, or prints them.
+// take runs steps, or prints them in a dry run.
 func (in *installation) take(steps []step) error {
 	for _, s := range steps {
 		do := s.do

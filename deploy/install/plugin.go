@@ -19,17 +19,18 @@ import (
 	"sm/transcript/claude/hook"
 )
 
-// pluginPatience is how long the client may take for a step.
+// pluginPatience limits the duration of a step of the client.
 const pluginPatience = 2 * time.Minute
 
-// pluginUnfinished is a file in the marketplace's folder while the client may have a
-// copy of older files.
+// pluginUnfinished is a file in the marketplace's folder. While it exists, the
+// client's copy may be of older files.
 const pluginUnfinished = "unfinished"
 
-// Our hooks in the packaging of the client are a folder that is a marketplace, and the copy
-// of its plugin that the client has installed. The settings list both.
+// The hooks as a plugin consist of a marketplace, which is a folder, and of the
+// client's copy of its plugin. The settings list both.
 
-// uninstallStep has the client uninstall the plugin, if it is there, switched on or off.
+// uninstallStep returns the step in which the client uninstalls the plugin, none
+// if it is not installed. A disabled plugin counts as installed.
 func (in *installation) uninstallStep(ctx context.Context, e *Editor) []step {
 	if e.Doc.At("enabledPlugins", deploy.PluginID) == nil {
 		return nil
@@ -37,7 +38,8 @@ func (in *installation) uninstallStep(ctx context.Context, e *Editor) []step {
 	return []step{in.run(ctx, "uninstall", deploy.PluginID, "--scope", "user")}
 }
 
-// marketplace reports whether the client has a marketplace by our name, and its path.
+// marketplace reports whether the client has a marketplace with sm's name, and
+// its path.
 func (e *Editor) marketplace() (path string, known bool) {
 	path, _ = e.Doc.At("extraKnownMarketplaces", deploy.Marketplace, "source", "path").Text()
 	return path, e.Doc.At("extraKnownMarketplaces", deploy.Marketplace) != nil
@@ -58,7 +60,8 @@ func (in *installation) pluginFiles(hooks []hook.Event) (map[string][]byte, erro
 	return all, nil
 }
 
-// pluginGuarded reports whether the marketplace has the guard's hook.
+// pluginGuarded reports whether the plugin in the marketplace has the guard's
+// hook.
 func (in *installation) pluginGuarded() bool {
 	file, err := ReadFile(filepath.Join(in.plugin, deploy.PluginHooks))
 	if err != nil {
@@ -68,7 +71,8 @@ func (in *installation) pluginGuarded() bool {
 	return err == nil && e.guarded()
 }
 
-// filesIn returns the files of a folder by their paths with slashes.
+// filesIn returns the contents of the files of a folder by their
+// slash-separated paths.
 func filesIn(folder fs.FS) (map[string][]byte, error) {
 	all := map[string][]byte{}
 	return all, fs.WalkDir(folder, ".", func(name string, entry fs.DirEntry, err error) error {
@@ -80,7 +84,7 @@ func filesIn(folder fs.FS) (map[string][]byte, error) {
 	})
 }
 
-// writePlugin replaces the folder, which is unfinished then.
+// writePlugin replaces the marketplace's folder and marks it as unfinished.
 func (in *installation) writePlugin(files map[string][]byte) error {
 	fresh := in.plugin + ".new"
 	err := os.RemoveAll(fresh)
@@ -123,8 +127,8 @@ func (in *installation) run(ctx context.Context, args ...string) step {
 	}}
 }
 
-// installPlugin returns the steps to install the plugin with these hooks, none if it is
-// installed.
+// installPlugin returns the steps to install the plugin with these hooks, none
+// if it is installed already.
 func (in *installation) installPlugin(
 	ctx context.Context,
 	e *Editor,
@@ -145,8 +149,9 @@ func (in *installation) installPlugin(
 	add := in.run(ctx, "marketplace", "add", in.plugin)
 	last := in.run(ctx, "install", deploy.PluginID, "--scope", "user")
 	// The client copies a plugin when it installs it, and keeps the copy while the
-	// version is the same. An older one goes as late as possible: without it events
-	// are missed. Without its marketplace a plugin may go, so ours goes before.
+	// version is the same. An older copy is removed as late as possible, because
+	// events are missed without it, but before its marketplace is removed, which
+	// may remove the plugin too.
 	steps := []step{{
 		"write the plugin into " + in.plugin,
 		func() error { return in.writePlugin(files) },
@@ -166,7 +171,8 @@ func (in *installation) installPlugin(
 	}}), nil
 }
 
-// uninstallPlugin returns the steps to remove the plugin, none without one.
+// uninstallPlugin returns the steps to remove the plugin, none if there is no
+// plugin.
 func (in *installation) uninstallPlugin(ctx context.Context, e *Editor) (steps []step) {
 	steps = in.uninstallStep(ctx, e)
 	if place, _ := e.marketplace(); place == in.plugin {

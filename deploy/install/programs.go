@@ -13,10 +13,11 @@ import (
 // statusline` do, with the same arguments, and starts faster.
 const SmallName = "sm-hook"
 
-// Small returns the small program beside program, an sm of this version. path is ""
-// if there is none, or if program has another name: hooks advise agents to call sm.
-// One of another version belongs to another sm; its path is stale. It is an error if
-// the version is not printed in time.
+// Small returns the path of the small program in the directory of program, an
+// sm of this version. path is "" if there is none, or if program is not called
+// sm: hooks advise agents to call sm. If the small program has another version,
+// stale is its path. Small returns an error if the version is not printed in
+// time.
 func Small(
 	ctx context.Context,
 	program, version string,
@@ -33,15 +34,15 @@ func Small(
 	return path, "", err
 }
 
-// Runnable reports whether a path is a program.
+// Runnable reports whether a path is an executable program.
 func Runnable(path string) bool {
 	_, err := exec.LookPath(path)
 	return err == nil
 }
 
-// PassingPlace describes the place of a program that will not last: go's build cache,
-// the folder for temporary files, or a checkout of sm, where 'make clean' removes it.
-// It returns "" for any other place.
+// PassingPlace describes the place of a program that will be deleted: go's
+// build cache, the folder for temporary files, or a checkout of sm, where 'make
+// clean' removes it. It returns "" for any other place.
 func PassingPlace(program, tmp string) string {
 	paths := []string{program}
 	if to, err := filepath.EvalSymlinks(program); err == nil {
@@ -61,7 +62,7 @@ func PassingPlace(program, tmp string) string {
 	return ""
 }
 
-// checkoutOf returns the folder of sm's source that dir is or is in, "" for none.
+// checkoutOf returns dir or its parent, if it is a checkout of sm, else "".
 func checkoutOf(dir string) string {
 	for _, folder := range []string{dir, filepath.Dir(dir)} {
 		text, _ := os.ReadFile(filepath.Join(folder, "go.mod"))

@@ -14,25 +14,25 @@ import (
 	"sm/handoff/files"
 )
 
-// A record is what sm install remembers of a settings file, so that sm uninstall can
-// restore every byte. It is a file in the state directory of this user.
+// A record is a file in the user's state directory with the text of a settings
+// file from before the installation, so that sm uninstall can restore every byte.
 type record struct {
-	// Settings is the file that the record is about.
+	// Settings is the path of the settings file.
 	Settings string `json:"settings"`
-	// Known is true. An sm of before that is run to uninstall ignores other records.
+	// Known is always true: older versions of sm ignore records without it.
 	Known bool `json:"known"`
-	// Before is its text before the installation, nil if there was no file.
+	// Before is the text before the installation, nil if there was no file.
 	Before []byte `json:"before"`
 }
 
-// recordPath returns the file with the record of the settings.
+// recordPath returns the path of the record of the settings.
 func (in *installation) recordPath() string {
 	name := fmt.Sprintf("%x", sha256.Sum256([]byte(in.path)))
 	return filepath.Join(in.State, "sm", "install", name[:16]+".json")
 }
 
-// record returns what the settings were before the installation. Without a record that can
-// be read that is unknown.
+// record returns the settings from before the installation. known is false if
+// there is no readable record.
 func (in *installation) record() (before []byte, known bool) {
 	var r record
 	text, err := os.ReadFile(in.recordPath())
@@ -54,10 +54,12 @@ func (in *installation) remember(before []byte) error {
 	return nil
 }
 
-// byteOrderMark is at the beginning of files of some editors; JSON has none.
+// byteOrderMark is written by some editors at the beginning of a file. It is
+// not JSON.
 const byteOrderMark = "\uFEFF"
 
-// settingsBody returns the JSON of a settings file: an empty object for nothing.
+// settingsBody returns the JSON of a settings file, an empty object if there is
+// none.
 func settingsBody(text []byte) []byte {
 	text = bytes.TrimPrefix(text, []byte(byteOrderMark))
 	if len(bytes.TrimSpace(text)) == 0 {
@@ -66,7 +68,7 @@ func settingsBody(text []byte) []byte {
 	return text
 }
 
-// parsed returns the JSON of a settings file, nil if it has none.
+// parsed returns the JSON of a settings file, nil if it is invalid.
 func parsed(text []byte) *jsonedit.Value {
 	doc, err := jsonedit.Parse(settingsBody(text))
 	if err != nil {
@@ -75,7 +77,8 @@ func parsed(text []byte) *jsonedit.Value {
 	return doc.Root
 }
 
-// forget removes the record, and the folders of an installation that are empty then.
+// forget removes the record, and the folders of an installation that are then
+// empty.
 func (in *installation) forget() error {
 	path := in.recordPath()
 	if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {

@@ -13,29 +13,29 @@ import (
 //go:embed skill/SKILL.md
 var skillText []byte
 
-// skillMark begins the last line of an installed skill. The sum in it is that of the
-// text before the line: only an unchanged file is replaced or removed.
+// skillMark begins the last line of an installed skill. That line has the hash
+// of the text before it: only an unchanged file is replaced or removed.
 const skillMark = "<!-- written by sm install; sha256 "
 
-// signedSkill returns the file with a skill.
+// signedSkill returns the content of the file for a skill.
 func signedSkill(text []byte) []byte {
 	return fmt.Appendf(bytes.Clone(text), "%s%x -->\n", skillMark, sha256.Sum256(text))
 }
 
-// ownSkill reports whether a file is a skill that some version of sm has written.
+// ownSkill reports whether a version of sm has written a file, unchanged since.
 func ownSkill(file []byte) bool {
 	i := bytes.LastIndex(file, []byte(skillMark))
 	return i >= 0 && bytes.Equal(file, signedSkill(file[:i]))
 }
 
-// skillPath returns the file of the skill for a settings file.
+// skillPath returns the path of the skill for a settings file.
 func skillPath(settings string) string {
 	return filepath.Join(filepath.Dir(settings), "skills", "session", "SKILL.md")
 }
 
-// skillChange returns the file of the skill and what it is to become, nil for no file.
-// Without a change file is nil. The skill comes and goes with the guard, and one that
-// is there is brought up to date.
+// skillChange returns the file of the skill and its new text, nil to remove it.
+// file is nil if nothing changes. The skill is installed and removed with the
+// guard, and an installed one is updated.
 func (in *installation) skillChange() (file *File, text []byte, err error) {
 	if !in.client.more {
 		return nil, nil, nil

@@ -12,7 +12,7 @@ import (
 	"sm/handoff/files"
 )
 
-// shellLine returns words as a command line.
+// shellLine quotes words for a shell and joins them.
 func shellLine(words []string) string {
 	var quoted []string
 	for _, word := range words {
@@ -21,11 +21,11 @@ func shellLine(words []string) string {
 	return strings.Join(quoted, " ")
 }
 
-// shellWords splits a simple command as a shell would, with home for ~ and $HOME. It
-// returns nil for a command with anything else that is special to a shell, such as a
-// pipe.
+// shellWords splits a simple command in the same way as a shell, with home for
+// ~ and $HOME. It returns nil for a command with other special characters of a
+// shell, such as a pipe.
 func shellWords(command, home string) (words []string) {
-	const variable = `\$HOME\b|\$\{HOME\}` // the values of others are unknown
+	const variable = `\$HOME\b|\$\{HOME\}` // the values of other variables are unknown
 	escaped := regexp.MustCompile("\\\\[\"\\\\$`]|" + variable)
 	parts := []string{
 		`'([^']*)'`,
@@ -60,8 +60,9 @@ func shellWords(command, home string) (words []string) {
 	return words
 }
 
-// ownCommand reports whether words call sm with this subcommand, after any prefix,
-// and returns the arguments. self is the running sm, see isOwnProgram.
+// ownCommand reports whether words call sm with this subcommand, after any
+// prefix, and returns the arguments. self is the path of the running sm, see
+// isOwnProgram.
 func ownCommand(words []string, subcommand, self string) (args []string, ok bool) {
 	before := regexp.MustCompile(`(?s)^(\w+=.*|exec|command|env)$`)
 	for len(words) > 0 && before.MatchString(words[0]) {
@@ -73,8 +74,9 @@ func ownCommand(words []string, subcommand, self string) (args []string, ok bool
 	return words[2:], true
 }
 
-// isOwnProgram reports whether a program is sm or its small program: by its name, or as
-// the same file as self, the running sm, which may have another name.
+// isOwnProgram reports whether a program is sm or the small program: by its
+// name, or because it is the same file as self, the running sm, which may have
+// another name.
 func isOwnProgram(program, self string) bool {
 	if isOwnName(program) {
 		return true
@@ -83,9 +85,10 @@ func isOwnProgram(program, self string) bool {
 	return err == nil && (isOwnName(real) || files.Same(real, self))
 }
 
-// isOwnName reports whether a program has a name of ours. Other programs may be called
-// sm-hook, too: ours is beside an sm, does not exist any more, or was built from sm's
-// sources, as the path of its package shows that the toolchain writes into it.
+// isOwnName reports whether a program has the name of sm or of the small
+// program. Other programs may be called sm-hook too, so one with that name must
+// have an sm in its directory, be missing, or contain the path of sm's package,
+// which the toolchain writes into it.
 func isOwnName(program string) bool {
 	name := path.Base(program)
 	if name != SmallName || !filepath.IsAbs(program) {
@@ -96,7 +99,7 @@ func isOwnName(program string) bool {
 		missing != nil {
 		return true
 	}
-	if !info.Mode().IsRegular() { // a pipe would wait
+	if !info.Mode().IsRegular() { // reading a pipe would block
 		return false
 	}
 	text, err := os.ReadFile(program)

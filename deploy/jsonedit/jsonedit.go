@@ -24,20 +24,20 @@ import (
 type Text struct {
 	Bytes []byte
 	Root  *Value
-	twice error // names the first key that is there twice in one object
+	twice error // about the first key that occurs twice in one object
 }
 
 // A Value is a value of a text. It is valid until the next edit.
 type Value struct {
 	Key      string // the name of a member, or the index of an element
 	Raw      []byte
-	from     int // where the name, or the element, begins
+	from     int // the offset of the name, or of the element
 	From, to int // Raw is text[From:to]
 	Children []*Value
 }
 
-// Parse parses a text. Errors begin with the line. A key twice in one object is an
-// error: clients differ in which of the two they use.
+// Parse parses a text. Errors begin with the line. A key that occurs twice in
+// one object is an error: clients differ in which of the two they use.
 func Parse(text []byte) (*Text, error) {
 	d := &Text{Bytes: text}
 	err := json.Unmarshal(text, new(json.RawMessage))
@@ -54,7 +54,7 @@ func Parse(text []byte) (*Text, error) {
 // Line returns the number of the line with the byte at an offset.
 func (d *Text) Line(at int) int { return 1 + bytes.Count(d.Bytes[:at], []byte("\n")) }
 
-// parse reads a text that is known to be valid JSON.
+// parse reads a text that is valid JSON.
 func (d *Text) parse() error {
 	tokens := json.NewDecoder(bytes.NewReader(d.Bytes))
 	tokens.UseNumber() // no number is too large
@@ -62,7 +62,8 @@ func (d *Text) parse() error {
 	return d.twice
 }
 
-// next returns where the next token begins: after white space, comma and colon.
+// next returns the offset of the next token, after white space, comma and
+// colon.
 func (d *Text) next(tokens *json.Decoder) int {
 	rest := d.Bytes[tokens.InputOffset():]
 	return len(d.Bytes) - len(bytes.TrimLeft(rest, " \t\r\n,:"))
@@ -79,7 +80,7 @@ func (d *Text) value(tokens *json.Decoder) *Value {
 	return v
 }
 
-// children reads the children of v, and its end.
+// children reads the children of v, up to and including its closing bracket.
 func (d *Text) children(v *Value, tokens *json.Decoder, object bool) {
 	seen := map[string]bool{}
 	for tokens.More() {
@@ -185,7 +186,7 @@ func (d *Text) Put(value any, path ...string) {
 func (d *Text) putFirst(container *Value, name string, value any) {
 	from := container.From + 1
 	to := container.to - 1
-	// A text without any line break is laid out that way, unless it is empty.
+	// A text that is on one line stays on one line, unless it is empty.
 	if d.Root != container && !bytes.Contains(bytes.TrimSpace(d.Bytes), []byte("\n")) {
 		d.splice(from, to, name+d.format(value, "", false))
 		return
@@ -222,8 +223,8 @@ func (d *Text) splice(from, to int, with string) {
 	}
 }
 
-// format encodes a value with the line ends and the indentation of the text; on one
-// line unless wide.
+// format encodes a value with the line ends of the text: on several lines with
+// its indentation if wide is true, else on one line.
 func (d *Text) format(value any, indent string, wide bool) string {
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)

@@ -10,8 +10,8 @@ import (
 
 const agentLabel = "local.sm.observe"
 
-// launchd is the service manager of macOS: launchd.plist(5), launchctl(1). It was not
-// tried on a Mac.
+// launchd returns the service manager of macOS, see launchd.plist(5) and
+// launchctl(1). It was not tested on a Mac.
 func launchd(o Options) manager {
 	path := filepath.Join(o.Home, "Library", "LaunchAgents", agentLabel+".plist")
 	domain := fmt.Sprintf("gui/%d", o.UID)
@@ -22,7 +22,7 @@ func launchd(o Options) manager {
 			{"-launchctl", "bootstrap", domain, path},
 			{"launchctl", "kickstart", agent},
 		},
-		// launchd has read the old file.
+		// launchd has loaded the old file.
 		restart: [][]string{
 			{"-launchctl", "bootout", agent},
 			{"launchctl", "enable", agent},
@@ -45,8 +45,8 @@ func launchd(o Options) manager {
 	}
 }
 
-// plist returns the agent's file. launchd starts an agent again that has failed, not
-// one that has ended in order.
+// plist returns the text of the agent's file. launchd restarts an agent after a
+// failure, but not after an exit with code 0.
 func plist(o Options) string {
 	text := func(s string) string {
 		var b strings.Builder

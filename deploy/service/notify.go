@@ -8,7 +8,8 @@ import (
 	"github.com/coreos/go-systemd/v22/daemon"
 )
 
-// A watched service has caught up when Ready is closed, and works while it answers.
+// A watched service is ready when Ready is closed, and healthy while Answers
+// returns no error.
 type watched interface {
 	Ready() <-chan struct{}
 	Answers(ctx context.Context) error
@@ -21,7 +22,8 @@ type Notifier struct {
 	log      *slog.Logger
 }
 
-// NewNotifier returns nil without a service manager that listens.
+// NewNotifier returns a Notifier, or nil if the environment names no service
+// manager.
 func NewNotifier(lookupEnv func(string) (string, bool), log *slog.Logger) *Notifier {
 	if socket, _ := lookupEnv("NOTIFY_SOCKET"); socket == "" {
 		return nil
@@ -37,8 +39,8 @@ func NewNotifier(lookupEnv func(string) (string, bool), log *slog.Logger) *Notif
 	return n
 }
 
-// Run reports that w is ready, that it works while it answers, and its end when ctx
-// ends. A nil Notifier reports nothing.
+// Run reports when w is ready, repeatedly that it answers, and the end of ctx.
+// A nil Notifier reports nothing.
 func (n *Notifier) Run(ctx context.Context, w watched) {
 	if n == nil {
 		return

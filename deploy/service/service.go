@@ -1,13 +1,13 @@
-// Package service sets the observer up as a service of the present user, without
-// root: a systemd user unit with the sockets that it listens on, or a launchd agent
+// Package service sets up the observer as a service of the present user,
+// without root: as a systemd user unit with its sockets, or as a launchd agent
 // on macOS. A Notifier reports the state of an observer to systemd.
 //
-// Invariants: a second run changes nothing; files of others are neither overwritten
-// nor removed; Remove removes all that Install has written; a dry run writes nothing
-// and runs nothing that changes anything.
+// Invariants: a second run changes nothing; files that sm did not write are
+// neither overwritten nor removed; Remove removes all files of Install; a dry
+// run writes nothing and runs only commands that change nothing.
 //
-// It does not install the program, hooks or a configuration, and does not touch the
-// observer's state.
+// It does not install the program, hooks or a configuration, and does not
+// change the observer's state.
 package service
 
 import (
@@ -30,7 +30,7 @@ type Options struct {
 	System  string   // runtime.GOOS
 	Home    string   // absolute
 	Config  string   // $XDG_CONFIG_HOME, or ~/.config; absolute
-	Program string   // sm, absolute
+	Program string   // the absolute path of sm
 	Args    []string // of sm, before "observe"
 	Socket  string   // the Unix socket of the configuration, absolute
 	Listen  []string // the addresses of the configuration that this machine can open
@@ -41,10 +41,10 @@ type Options struct {
 	Out    io.Writer // gets a line for each step
 }
 
-// mark is in each file that Install writes. Files without it are left alone.
+// mark is in each file that Install writes. Files without it are not changed.
 const mark = "Written by sm service install; sm service remove takes it away."
 
-// A file is read by the service manager.
+// A file belongs to the configuration of the service manager.
 type file struct{ path, text, state string }
 
 // The states of a file, as Status prints them.
@@ -55,7 +55,7 @@ const (
 	current  = "in place"
 )
 
-// read reads the state of the file.
+// read sets the state of the file.
 func (f *file) read() error {
 	text, err := os.ReadFile(f.path)
 	switch {
@@ -73,8 +73,8 @@ func (f *file) read() error {
 	return nil
 }
 
-// A manager starts services. A command that begins with a hyphen may fail, as in
-// systemd's units.
+// A manager describes a service manager: the files and commands for the service. A
+// command that begins with a hyphen may fail, as in systemd's units.
 type manager struct {
 	files   []file
 	start   [][]string // if no file has changed
@@ -163,9 +163,9 @@ func Remove(ctx context.Context, o Options) error {
 	return o.runAll(ctx, m.removed)
 }
 
-// Status prints whether the files are as Install would write them, and the state that
-// the service manager reports. Without the files it is an error, unless the service runs
-// with those of a package.
+// Status prints the state of the files and the state that the service manager
+// reports. It returns an error if a file is missing, unless the service runs
+// with the files of a package.
 func Status(ctx context.Context, o Options) error {
 	m, err := o.manager()
 	if err != nil {
@@ -187,8 +187,8 @@ func Status(ctx context.Context, o Options) error {
 	return nil
 }
 
-// Openable leaves out addresses that this machine does not have, such as [::1]
-// without IPv6: with one of them a unit opens none.
+// Openable returns the addresses that this machine can open, so not [::1]
+// without IPv6: a unit with an address that cannot be opened opens none.
 func Openable(addresses []string) []string {
 	var list []string
 	for _, address := range addresses {
@@ -204,7 +204,8 @@ func Openable(addresses []string) []string {
 	return list
 }
 
-// Runner returns an Options.Run that gives programs these variables.
+// Runner returns a value for Options.Run that passes these variables to
+// programs.
 func Runner(vars []string) func(ctx context.Context, program string, args ...string) (string, error) {
 	return func(ctx context.Context, program string, args ...string) (string, error) {
 		cmd := exec.CommandContext(ctx, program, args...)
@@ -218,7 +219,7 @@ func (o Options) print(format string, args ...any) {
 	fmt.Fprintf(o.Out, format+"\n", args...)
 }
 
-// write puts a file in place, unless it is there already.
+// write writes a file, unless it is in place. wrote is true in a dry run too.
 func (o Options) write(f file) (wrote bool, err error) {
 	switch f.state {
 	case current:

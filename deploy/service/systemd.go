@@ -13,7 +13,8 @@ import (
 	"sm/deploy"
 )
 
-// systemd is the user's service manager on Linux: systemd.service(5), systemd.socket(5).
+// systemd returns the user's service manager on Linux, see systemd.service(5)
+// and systemd.socket(5).
 func systemd(o Options) manager {
 	dir := filepath.Join(o.Config, "systemd", "user")
 	control := func(args ...string) []string {
@@ -39,7 +40,7 @@ func systemd(o Options) manager {
 	}
 }
 
-// noOtherObserver refuses to start the service beside an observer that is not the
+// noOtherObserver returns an error if an observer runs that is not the
 // service's: systemd would replace its socket.
 func (o Options) noOtherObserver(ctx context.Context) error {
 	c, err := new(net.Dialer).DialContext(ctx, "unix", o.Socket)
@@ -54,8 +55,8 @@ func (o Options) noOtherObserver(ctx context.Context) error {
 	return fmt.Errorf("an observer answers at %s already: stop it, then try again", o.Socket)
 }
 
-// unitStates returns which units are enabled and active. systemctl repeats that in
-// its exit code, which is no error here.
+// unitStates returns which units are enabled and active. The exit code of
+// systemctl depends on that, so it is not an error.
 func (o Options) unitStates(ctx context.Context) (string, error) {
 	var lines []string
 	for _, unit := range []string{"sm.socket", "sm.service"} {
@@ -75,13 +76,13 @@ func (o Options) unitStates(ctx context.Context) (string, error) {
 func firstLine(s string) string {
 	line, _, _ := strings.Cut(strings.TrimSpace(s), "\n")
 	if line == "" ||
-		strings.HasPrefix(line, "Failed") { // to get the state of what is not there
+		strings.HasPrefix(line, "Failed") { // there is no such unit
 		return "unknown"
 	}
 	return line
 }
 
-// serviceUnit returns the unit of the packages for this program.
+// serviceUnit returns the packages' service unit, changed to run this program.
 func serviceUnit(o Options) string {
 	words := []string{quote(o.Program)}
 	for _, arg := range o.Args {
@@ -92,7 +93,8 @@ func serviceUnit(o Options) string {
 	return "# " + mark + "\n" + unit
 }
 
-// socketUnit returns the unit of the packages with the addresses of this configuration.
+// socketUnit returns the packages' socket unit, changed to the addresses of
+// this configuration.
 func socketUnit(o Options) string {
 	listen := "[Socket]\n"
 	for _, address := range append([]string{o.Socket}, o.Listen...) {
@@ -103,7 +105,7 @@ func socketUnit(o Options) string {
 	return "# " + mark + "\n" + strings.Replace(unit, "[Socket]\n", listen, 1)
 }
 
-// strip leaves out the head of a unit, which explains how to install it by hand.
+// strip removes the head of a unit, which explains how to install it by hand.
 func strip(unit string) string {
 	_, rest, _ := strings.Cut(unit, "[Unit]\n")
 	return "[Unit]\n" + rest
