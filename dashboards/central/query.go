@@ -14,15 +14,15 @@ import (
 	"sm/observer/httpclient"
 )
 
-// series has one sample in the result of an instant query, and several in that
-// of a range query.
+// series has one sample in the result of an instant query, and several in the
+// result of a range query.
 type series struct {
 	Labels  map[string]string  `json:"metric"`
 	Sample  model.SamplePair   `json:"value"`
 	Samples []model.SamplePair `json:"values"`
 }
 
-// answer is what Prometheus' HTTP API returns for a query.
+// answer is the response of Prometheus' HTTP API to a query.
 type answer struct {
 	Status string `json:"status"`
 	Error  string `json:"error"`
@@ -31,8 +31,8 @@ type answer struct {
 	} `json:"data"`
 }
 
-// query asks for the result of a query; endpoint is query or query_range. An error ends
-// with the remedy.
+// query returns the result of a query; endpoint is query or query_range. Errors
+// end with the remedy.
 func (s *Server) query(
 	ctx context.Context,
 	endpoint string,
@@ -58,7 +58,7 @@ func (s *Server) query(
 	return result(resp.StatusCode, text)
 }
 
-// result returns the series of an answer, or why it has none.
+// result returns the series of an answer, or an error with the remedy.
 func result(code int, text []byte) ([]series, error) {
 	var a answer
 	err := json.Unmarshal(text, &a)

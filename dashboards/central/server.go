@@ -18,15 +18,15 @@ import (
 )
 
 const (
-	// answerWithin bounds all queries of one look.
+	// answerWithin limits the duration of all queries of one Look.
 	answerWithin = 10 * time.Second
-	// answerBytes bounds one answer: the series of a session take some 8 KiB of it.
+	// answerBytes limits one answer. The series of a session take about 8 KiB.
 	answerBytes = 64 << 20
-	// trendEvery is how old the trends may be: they are the dearest to ask for
-	// and change least.
+	// trendEvery is the interval of queries for trends, which cost most and
+	// change least.
 	trendEvery = 30 * time.Second
-	// trendSpan is how far the trends go back, and trendStep how far apart
-	// their sizes are.
+	// trendSpan is the time that trends cover, and trendStep the time between two
+	// sizes.
 	trendSpan, trendStep = 30 * time.Minute, time.Minute
 )
 
@@ -34,25 +34,25 @@ const (
 type Options struct {
 	// URL is the address below which /api/v1/query is, http or https.
 	URL string `yaml:"url" is:"url"`
-	// HTTPConfig is a file as Prometheus has them for its HTTP clients:
-	// authorization, basic_auth, tls_config; "" for none. What it refers to is
-	// read again when it changes. Redirects are never followed, for they would
-	// take the token along.
+	// HTTPConfig is a file in the format of Prometheus for its HTTP clients:
+	// authorization, basic_auth, tls_config; "" for none. Files that it refers to
+	// are read again when they change. Redirects are never followed, as a request
+	// to another server would contain the token.
 	HTTPConfig string `yaml:"http_config_file" is:"path"`
 }
 
-// Server is one central server. Its methods must not be called concurrently.
+// Server is a central server. Its methods must not be called concurrently.
 type Server struct {
 	Name    string // the address without user, password and query
 	address *url.URL
 	client  *http.Client
-	within  time.Duration // the time that it has for all queries of one look
+	within  time.Duration // limits all queries of one Look
 
 	trends map[key][]model.SamplePair
-	asked  time.Time // for trends
+	asked  time.Time // of the last query for trends
 }
 
-// New prepares a server; nothing is asked yet.
+// New returns a server without querying it.
 func New(o Options) (*Server, error) {
 	u, err := url.Parse(o.URL)
 	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
@@ -76,7 +76,7 @@ func New(o Options) (*Server, error) {
 	}, nil
 }
 
-// Close closes connections that wait for another query.
+// Close closes idle connections.
 func (s *Server) Close() { s.client.CloseIdleConnections() }
 
 // Fleet is all sessions of a server at one moment.
@@ -87,14 +87,14 @@ type Fleet struct {
 	Curves map[string]*curve.History
 }
 
-// Sessions are those of all hosts, see Look.
+// Sessions returns the sessions of Look.
 func (s *Server) Sessions(ctx context.Context) (api.Sessions, error) {
 	f, err := s.Look(ctx)
 	return f.Sessions, err
 }
 
-// Look asks for the sessions of all hosts as the server has them now, by host
-// and name. It makes two queries, and each half minute a third.
+// Look queries the present sessions of all hosts, ordered by host and name. It
+// makes two queries, and a third one every half minute.
 func (s *Server) Look(ctx context.Context) (Fleet, error) {
 	ctx, cancel := context.WithTimeout(ctx, s.within)
 	defer cancel()
@@ -120,13 +120,13 @@ func (s *Server) Look(ctx context.Context) (Fleet, error) {
 
 func unix(t time.Time) string { return strconv.FormatInt(t.Unix(), 10) }
 
-// follow keeps the trends up to date: the last sizes of all contexts, as shares of their
+// follow updates the trends: the last sizes of all contexts, as shares of their
 // windows.
 func (s *Server) follow(ctx context.Context, now time.Time) error {
 	if now.Sub(s.asked) < trendEvery {
 		return nil
 	}
-	end := now.Truncate(trendStep) // so that older steps stay the same
+	end := now.Truncate(trendStep) // so that the older steps do not move
 	found, err := s.query(ctx, "query_range", url.Values{
 		"query": {"agent_session_context_ratio"},
 		"start": {unix(end.Add(trendStep - trendSpan))},

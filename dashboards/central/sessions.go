@@ -15,21 +15,22 @@ import (
 	"sm/observer/curve"
 )
 
-// targetsQuery returns whether the observers can be scraped, for the job of the shipped rules.
+// targetsQuery returns whether the observers can be scraped, for the job name
+// of the shipped rules.
 const targetsQuery = `up{job="sm"}`
 
-// prefix is how the names of all series of sessions begin.
+// prefix begins the names of all series of sessions.
 const prefix = "agent_session_"
 
-// figuresQuery asks for all that is shown of all sessions in one query.
+// figuresQuery returns all figures of all sessions.
 const figuresQuery = `{__name__=~"` + prefix + `(active|cache_hit_ratio|cleared_tokens|compacting|` +
 	`compaction_threshold_tokens|context_tokens|context_window_tokens|cost_usd|cycle|` +
 	`drift_tokens|estimated_cost_usd|forecast_replies|forecast_replies_high|forecast_replies_low|` +
 	`forecast_seconds|forecast_turns|info|last_activity_timestamp_seconds|` +
 	`queued_messages|reachable|state|transcript_compactions)"}`
 
-// key names a session over all machines: several observers can run on one host,
-// and each gives names of its own.
+// key identifies a session of any machine. A host can have several observers,
+// each with its own names of sessions.
 type key struct{ host, instance, session string }
 
 func keyOf(m map[string]string) key {
@@ -37,8 +38,8 @@ func keyOf(m map[string]string) key {
 	return key{cmp.Or(label(m, "host"), instance), instance, label(m, "session")}
 }
 
-// label returns the value of a label, fit to be shown: anything can write to a central
-// server.
+// label returns the value of a label, fit to be shown: a central server may
+// have samples from any source.
 func label(m map[string]string, name string) string { return plain.Visible(m[name]) }
 
 // session is a session while its samples are collected.
@@ -48,7 +49,7 @@ type session struct {
 	replies api.Range // of the outlook
 }
 
-// fleetOf puts the answers of the server together.
+// fleetOf combines the answers of the server.
 func fleetOf(figures, targets []series, trends map[key][]model.SamplePair) Fleet {
 	all := Fleet{Curves: map[string]*curve.History{}}
 	found := sessionsOf(figures)
@@ -97,7 +98,7 @@ func fleetOf(figures, targets []series, trends map[key][]model.SamplePair) Fleet
 	return all
 }
 
-// sessionsOf learns the sessions from their samples.
+// sessionsOf returns the sessions of these samples.
 func sessionsOf(figures []series) map[key]*session {
 	found := map[key]*session{}
 	for _, figure := range figures {
@@ -122,10 +123,10 @@ func sessionsOf(figures []series) map[key]*session {
 	return found
 }
 
-// plausible reports whether a session can have such a value; others count as
-// unknown, since anything can write to a central server. Tokens, seconds and counts
-// are at most 1e9, so that their sums stay in range; times are before the year
-// 10000, the last that JSON has.
+// plausible reports whether a session can have a value; other values count as
+// unknown, since a central server may have samples from any source. Tokens,
+// seconds and counts are at most 1e9, so that their sums do not overflow; times
+// are before the year 10000, the last one in JSON.
 func plausible(name string, v float64) bool {
 	low := 0.0
 	high := 1e9
@@ -133,14 +134,14 @@ func plausible(name string, v float64) bool {
 	case "cache_hit_ratio":
 		high = 1
 	case "context_ratio":
-		high = 10 // above 1 where the window is taken for too small
+		high = 10 // above 1 if the assumed window is too small
 	case "drift_tokens":
 		low = -high
 	case "last_activity_timestamp_seconds":
 		low = 1
 		high = 250_000_000_000
 	}
-	return v >= low && v <= high // not so for NaN
+	return v >= low && v <= high // false for NaN
 }
 
 // learn applies one sample: its name without the prefix, its value and its labels.
@@ -202,14 +203,14 @@ func (s *session) learn(name string, v float64, labels map[string]string) {
 	}
 }
 
-// conclude fills in what follows from all samples of a session together.
+// conclude sets the fields that depend on several samples of a session.
 func (s *session) conclude() {
 	s.replies.Low = min(s.replies.Low, s.replies.Likely)
 	s.replies.High = max(s.replies.High, s.replies.Likely)
 	if s.outlook != (api.Forecast{}) {
 		s.Forecast = &s.outlook
 	}
-	if s.State == "" { // of an observer that does not export it yet
+	if s.State == "" { // an older observer does not export it
 		if s.State = "quiet"; s.IsActive {
 			s.State = "active"
 		}

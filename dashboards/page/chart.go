@@ -11,8 +11,9 @@ import (
 	"sm/observer/curve"
 )
 
-// path joins the points of a cycle but those that have no place, ""; a single
-// one is a stroke wide enough to be seen.
+// path returns an SVG path through the points of a cycle. place returns the
+// coordinates of a point, "" to omit it. A single point is drawn as stroke,
+// which is wide enough to be visible.
 func path(c cycle, stroke string, place func(i int) string) string {
 	var b strings.Builder
 	for i := c.from; i < c.to; i++ {
@@ -27,15 +28,16 @@ func path(c cycle, stroke string, place func(i int) string) string {
 	return b.String()
 }
 
-// plane is where charts over time are drawn. Places on it are percentages of its size,
-// so that nothing is distorted; a curve is a square of 100 by 100, stretched.
+// plane is the area of a chart over time. Coordinates are percentages of its
+// size, so that no text is distorted; a curve is a square of 100 by 100 that is
+// stretched.
 type plane struct {
 	From, To int64 // seconds since 1970
 	Top      int64 // tokens at the upper edge
 	zone     *time.Location
 }
 
-// X and Y return the place of a time and of a size.
+// X and Y return the coordinate of a time and of a size.
 func (p *plane) X(at int64) string { return number(100*p.x(at), 100) }
 
 func (p *plane) Y(tokens int64) string {
@@ -44,7 +46,7 @@ func (p *plane) Y(tokens int64) string {
 
 func (p *plane) x(at int64) float64 { return float64(at-p.From) / float64(p.To-p.From) }
 
-// Grid returns the sizes that are marked at the left.
+// Grid returns the sizes that are marked on the left.
 func (p *plane) Grid() []int64 {
 	var sizes []int64
 	for quarters := range int64(5) {
@@ -56,16 +58,16 @@ func (p *plane) Grid() []int64 {
 // Clock formats a time.
 func (p *plane) Clock(at int64) string { return clock(at, p.zone) }
 
-// chart is a context's curve over time.
+// chart is the size of a context over time.
 type chart struct {
 	plane
 	*curve.History
 	Session           *api.Session
-	Now, NowArea      string // of the present cycle
+	Now, NowArea      string // paths of the present cycle
 	Earlier, PastArea string
 	Peak, Last        int64  // tokens
 	Most              int    // the number of the last point
-	Data              string // what the script reads out, as JSON
+	Data              string // a plot as JSON, for the script
 }
 
 // plot has the points that the script shows below a pointer. Times are seconds since 1970.
@@ -84,7 +86,7 @@ type plotEvent struct {
 	Text string `json:"text"`
 }
 
-// chartOf draws all that is remembered, nil for nothing.
+// chartOf draws the whole history, nil without points.
 func chartOf(s *api.Session, h *curve.History, zone *time.Location) *chart {
 	if len(h.Points) == 0 {
 		return nil
@@ -131,10 +133,11 @@ func chartOf(s *api.Session, h *curve.History, zone *time.Location) *chart {
 	return c
 }
 
-// rule is a size that is marked across a chart; Class is compacts or notice.
+// rule is a horizontal line at a size; Class is compacts or notice.
 type rule struct{ Class, Text, At string }
 
-// Rules returns the sizes below the upper edge at which something happens.
+// Rules returns the sizes within the chart at which the client compacts or a
+// notice is due.
 func (c *chart) Rules() (all []rule) {
 	add := func(tokens int64, class, text string) {
 		if tokens > 0 && tokens <= c.Top {
@@ -151,7 +154,7 @@ func (c *chart) Rules() (all []rule) {
 	return all
 }
 
-// Kinds returns a mark of each kind that the chart has.
+// Kinds returns one mark of each kind in the chart.
 func (c *chart) Kinds() (all []curve.Mark) {
 	for _, m := range c.Marks {
 		m = curve.Mark{Kind: m.Kind}
@@ -162,8 +165,9 @@ func (c *chart) Kinds() (all []curve.Mark) {
 	return all
 }
 
-// SizeAt returns the context that a mark is about. A notice about a context that was
-// just emptied is about what came before.
+// SizeAt returns the size of the context at a mark. A mark without a size has
+// that of the last point before, unless it opens a cycle: a notice about a
+// context that was just emptied is about the size before.
 func (c *chart) SizeAt(m *curve.Mark) (tokens int64) {
 	if m.Tokens != 0 || m.Opens() {
 		return m.Tokens
@@ -176,10 +180,11 @@ func (c *chart) SizeAt(m *curve.Mark) (tokens int64) {
 	return tokens
 }
 
-// ruler is a time below a chart.
+// ruler is a mark of the time axis.
 type ruler struct{ At, Text, Day, Class string }
 
-// Times returns at most six round times, with the day where that is another than before.
+// Times returns at most eight round times, each with its day if that differs
+// from the one before.
 func (p *plane) Times() (all []ruler) {
 	const minute, hour, day = 60, 3600, 86400
 	step := int64(1)
@@ -195,7 +200,7 @@ func (p *plane) Times() (all []ruler) {
 	if step < minute {
 		form = "15:04:05"
 	}
-	_, shift := time.Unix(p.From, 0).In(p.zone).Zone() // so that round is what is round there
+	_, shift := time.Unix(p.From, 0).In(p.zone).Zone() // so that times are round in this zone
 	today := ""
 	at := (p.From+int64(shift)+step-1)/step*step - int64(shift)
 	for ; at <= p.To && len(all) < 8; at += step {
@@ -215,7 +220,8 @@ func (p *plane) Times() (all []ruler) {
 	return all
 }
 
-// span is the time that a history covers, a minute at least, and its largest context.
+// span returns the time that a history covers, at least a minute, and the size
+// of its largest context.
 func span(h *curve.History) (from, to, peak int64) {
 	from = h.Points[0].At
 	to = h.Points[len(h.Points)-1].At
@@ -233,7 +239,8 @@ func span(h *curve.History) (from, to, peak int64) {
 	return from, to, peak
 }
 
-// ceiling is the size at the upper edge: the window, unless the curve would lie flat.
+// ceiling returns the size at the upper edge: the window, unless the curve
+// would be too flat.
 func ceiling(peak, window int64) int64 {
 	if peak*3 >= window && peak <= window && window > 0 {
 		return window

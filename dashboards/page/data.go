@@ -8,30 +8,30 @@ import (
 	"sm/observer/api"
 )
 
-// Data is what the script orders, filters and groups a row by.
+// Data has the values by which the script orders, filters and groups a row.
 type Data struct {
 	Key     string `json:"key"`
 	ID      string `json:"id"`
 	Name    string `json:"name"`
 	Host    string `json:"host,omitempty"`
 	Project string `json:"project"`
-	// Find is what the filter searches, in lower case.
+	// Find is the text that the filter searches, in lower case.
 	Find string `json:"find"`
-	// Pressure, State and Client are those of the chips.
+	// Pressure, State and Client match the chips above the list.
 	Pressure string `json:"pressure"`
 	State    string `json:"state"`
 	Client   string `json:"client"`
-	// Waits is what an agent that is waiting needs a person for, "" while unknown.
+	// Waits is the reason why a waiting agent needs a person, "" while unknown.
 	Waits string `json:"waits,omitempty"`
-	// Order sorts the rows by need, the least first. The columns sort by the others;
-	// Ratio is in thousandths, -1 while unknown, Used in tokens.
+	// Order sorts the rows by need, the smallest first. The columns sort by the
+	// fields below. Ratio is in thousandths, -1 while unknown; Used is in tokens.
 	Order       float64 `json:"order"`
 	Ratio       int     `json:"ratio"`
 	Used        int64   `json:"used"`
 	Left        float64 `json:"left"`
 	Compactions int     `json:"compactions"`
 	Seen        int64   `json:"seen"`
-	Drift       int64   `json:"drift"` // -1 with nothing to compare, 0 while they agree
+	Drift       int64   `json:"drift"` // in tokens; -1 without a cross-check, 0 while it agrees
 }
 
 func dataOf(s *api.Session) Data {
@@ -82,7 +82,7 @@ func dataOf(s *api.Session) Data {
 	return d
 }
 
-// value returns what p points to, or zero.
+// value returns *p, or zero if p is nil.
 func value[T any](p *T) (v T) {
 	if p != nil {
 		v = *p
@@ -90,10 +90,10 @@ func value[T any](p *T) (v T) {
 	return v
 }
 
-// name is what commands take.
+// name returns the name of a session in commands.
 func name(s *api.Session) string { return cmp.Or(s.Name, s.Label, s.SessionID, s.ID) }
 
-// ModelOf is the model without its maker and date.
+// ModelOf returns the model without its maker and date.
 func ModelOf(s *api.Session) string {
 	model := strings.TrimPrefix(s.Model, "claude-")
 	if i := strings.LastIndex(model, "-20"); i > 0 && i+len("-20251101") == len(model) {
@@ -102,7 +102,7 @@ func ModelOf(s *api.Session) string {
 	return tame(model)
 }
 
-// tokens is the size of the context, 0 while unknown.
+// tokens returns the size of the context, 0 while unknown.
 func tokens(s *api.Session) int64 {
 	if s.UsedPercentage == nil {
 		return 0
@@ -110,7 +110,7 @@ func tokens(s *api.Session) int64 {
 	return value(s.TokensUsed)
 }
 
-// Share is how full the window is, 0 to 1; -1 while unknown.
+// Share returns how full the window is, from 0 to 1; -1 while unknown.
 func Share(s *api.Session) float64 {
 	if n := tokens(s); n > 0 && s.WindowTokens > 0 {
 		return min(1, float64(n)/float64(s.WindowTokens))
@@ -118,27 +118,27 @@ func Share(s *api.Session) float64 {
 	return -1
 }
 
-// seen is the time of the newest activity, in seconds since 1970; 0 for none.
+// seen returns the time of the last activity in seconds since 1970, 0 for none.
 func seen(s *api.Session) int64 {
 	return max(0, cmp.Or(s.LastRecord, value(s.LastActive)).Unix())
 }
 
-// states are the names of needs, in their order.
+// states returns the names of the needs, in their order.
 func states() [4]string { return [4]string{"waiting", "work", "idle", "quiet"} }
 
 func stateOf(s *api.Session) string { return states()[urgency.Of(s)] }
 
-// repliesNever is the number of replies where no forecast is possible.
+// repliesNever is the number of replies without a forecast.
 const repliesNever = 100_000
 
 func left(s *api.Session) float64 { return min(urgency.Left(s), repliesNever) }
 
-// order is one number for the order of the rows: agents that wait for a person come
-// first, and among equals those with the fewest replies left.
+// order returns a number that sorts the rows: agents that wait for a person
+// come first, and those with the same need are sorted by the replies left.
 func order(s *api.Session) float64 { return float64(urgency.Of(s))*2*repliesNever + left(s) }
 
-// compare orders rows by need: agents that wait for a person, working ones by what
-// is left until the compaction, then the idle and the quiet.
+// compare orders rows by need: agents that wait for a person, active ones by
+// the replies left until the compaction, then idle and quiet ones.
 func compare(a, b *drawn) int {
 	return cmp.Or(
 		cmp.Compare(a.data.Order, b.data.Order),

@@ -8,18 +8,18 @@ import (
 	"sm/observer/wire"
 )
 
-// detail is all that the page shows of one agent, or of none where it has a Problem.
+// detail is the page's view of one agent, or the Problem why there is none.
 type detail struct {
 	*wire.Detail
 	Session *api.Session
-	Asked   string // the id
+	Asked   string // the requested id
 	View    string
-	Server  string         // the central server that has the agent, "" for this machine
+	Server  string         // the central server of the agent, "" for this machine
 	Chart   *chart         // nil without readings
 	Latest  []api.Message  // the newest first
-	Under   []*api.Session // agents that work for this one
+	Under   []*api.Session // the agent's children
 	Events  []curve.Mark   // the newest first
-	More    int            // older ones
+	More    int            // the number of older events
 }
 
 const (

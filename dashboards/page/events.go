@@ -12,42 +12,45 @@ import (
 	"sm/transcript/claude/hook"
 )
 
-// writeWithin is how long a page may take for one event before it is given up.
+// writeWithin limits the time in which a page must receive one event, else its
+// stream ends.
 const writeWithin = 10 * time.Second
 
-// stateNews is the event state: the changes for a page. Its content is private to the
-// page and may change with any version.
-type stateNews struct {
-	Page string `json:"page"` // the page that this is for
-	// Mark is the state of the rows, for since; there is none while more comes at once.
-	Mark uint64    `json:"mark,omitempty,string"`
-	Head string    `json:"head,omitempty"`
-	Rows []rowNews `json:"rows,omitempty"` // those that have changed
-	Keys []string  `json:"keys,omitzero"`  // all that are shown, at first and when some have come or gone
+// stateEvent is the content of the event state: the changes for a page. It is
+// private to the page and may differ in any version.
+type stateEvent struct {
+	Page string `json:"page"` // the build of the page that can read this
+	// Mark identifies the state of the rows, for the parameter since. It is 0 while
+	// more events of the same state follow.
+	Mark uint64       `json:"mark,omitempty,string"`
+	Head string       `json:"head,omitempty"`
+	Rows []changedRow `json:"rows,omitempty"` // the changed ones
+	Keys []string     `json:"keys,omitzero"`  // of all rows; omitted if none was added or removed
 }
 
-type rowNews struct {
+type changedRow struct {
 	Data Data   `json:"data"`
 	HTML string `json:"html"`
 }
 
-// rowsAtOnce bounds the rows of one event: a page can do something else between two.
+// rowsAtOnce limits the rows of one event: between two events a page can do
+// other work.
 const rowsAtOnce = 500
 
-// stream is one page that is open.
+// stream sends events to one open page.
 type stream struct {
 	*view
 	w       http.ResponseWriter
-	since   uint64    // the number of the snapshot that it has
-	last    *snapshot // the same; nil at first
+	since   uint64    // the number of the last snapshot that was sent
+	last    *snapshot // that snapshot; nil at first
 	session string
-	detail  string // as it was sent last
+	detail  string // the last HTML that was sent
 	sent    time.Time
 }
 
-// Events sends changes while the page is open. With since, the mark of a page, it
-// begins with the changes since then, else with all; with session it includes the
-// details of that session.
+// Events sends changes while the page is open. If the parameter since is the
+// mark of a page, it begins with the changes since then, else with all rows.
+// With the parameter session it includes the details of that session.
 func (h *Hub) Events(w http.ResponseWriter, r *http.Request) error {
 	v, err := h.viewOf(r)
 	if err != nil {
@@ -71,7 +74,7 @@ func (h *Hub) Events(w http.ResponseWriter, r *http.Request) error {
 		return nil
 	}
 	query := r.URL.Query()
-	since, _ := strconv.ParseUint(query.Get("since"), 10, 64) // 0 of a page that has nothing
+	since, _ := strconv.ParseUint(query.Get("since"), 10, 64) // 0 if the page has no mark
 	page := &stream{
 		view:    v,
 		w:       w,
@@ -85,7 +88,7 @@ func (h *Hub) Events(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
-// serve goes on until the page goes, or the observer stops.
+// serve sends snapshots until the page is closed or the observer stops.
 func (s *stream) serve(ctx context.Context, now *snapshot) error {
 	tick := time.NewTicker(pageEvery)
 	defer tick.Stop()
@@ -112,43 +115,43 @@ func (s *stream) serve(ctx context.Context, now *snapshot) error {
 	}
 }
 
-// sendSnapshot sends what the page lacks of a snapshot.
+// sendSnapshot sends the differences between the last snapshot and now.
 func (s *stream) sendSnapshot(ctx context.Context, now *snapshot) error {
 	if s.last == now {
 		return nil
 	}
 	if s.since > now.seq {
-		s.since = 0 // of other snapshots
+		s.since = 0 // a mark of another hub
 	}
-	news := stateNews{Page: s.page.build, Mark: now.seq}
+	event := stateEvent{Page: s.page.build, Mark: now.seq}
 	if s.last == nil || s.last.html != now.html {
-		news.Head = now.html
+		event.Head = now.html
 	}
 	if now.keysAt > s.since || s.last == nil {
-		news.Keys = []string{}
+		event.Keys = []string{}
 	}
 	for _, d := range now.rows {
-		if news.Keys != nil {
-			news.Keys = append(news.Keys, d.data.Key)
+		if event.Keys != nil {
+			event.Keys = append(event.Keys, d.data.Key)
 		}
 		if d.seq > s.since {
-			news.Rows = append(news.Rows, rowNews{d.data, d.html()})
+			event.Rows = append(event.Rows, changedRow{d.data, d.html()})
 		}
 	}
 	s.since = now.seq
 	s.last = now
-	for len(news.Rows) > rowsAtOnce { // all else comes with the last ones
-		err := s.send("state", stateNews{
-			Page: news.Page,
-			Rows: news.Rows[:rowsAtOnce],
+	for len(event.Rows) > rowsAtOnce { // the last event has the other fields
+		err := s.send("state", stateEvent{
+			Page: event.Page,
+			Rows: event.Rows[:rowsAtOnce],
 		})
 		if err != nil {
 			return err
 		}
-		news.Rows = news.Rows[rowsAtOnce:]
+		event.Rows = event.Rows[rowsAtOnce:]
 	}
-	if news.Head != "" || news.Rows != nil || news.Keys != nil {
-		if err := s.send("state", news); err != nil {
+	if event.Head != "" || event.Rows != nil || event.Keys != nil {
+		if err := s.send("state", event); err != nil {
 			return err
 		}
 	}
@@ -163,7 +166,7 @@ func (s *stream) sendSnapshot(ctx context.Context, now *snapshot) error {
 	return s.send("detail", map[string]string{"html": html})
 }
 
-// send writes one event. Its JSON has no line break.
+// send writes one event. JSON has no line break.
 func (s *stream) send(name string, v any) error {
 	control := http.NewResponseController(s.w)
 	s.sent = time.Now()

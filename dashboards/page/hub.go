@@ -20,18 +20,19 @@ import (
 )
 
 const (
-	// pageEvery is how often a page that is open gets news at most, pageAtLeast how
-	// often time alone may have changed something. Pages share a snapshot for freshFor.
+	// pageEvery is the shortest interval of changes for an open page. After
+	// pageAtLeast time alone may have changed a snapshot. Pages share a snapshot
+	// for freshFor.
 	pageEvery   = 250 * time.Millisecond
 	freshFor    = 200 * time.Millisecond
 	pageAtLeast = 5 * time.Second
-	// beatEvery is the interval of events without changes. What was drawn and is not
-	// requested again is kept for as long.
+	// beatEvery is the interval of events without changes, and the time after which
+	// a snapshot that is not requested again is dropped.
 	beatEvery = 15 * time.Second
-	// maxPages bounds the pages that are open at once: there are 64 connections.
+	// maxPages limits the pages that are open at once: there are 64 connections.
 	maxPages = 32
-	// lookWithin limits the wait for the loop. It is less than the time limit of
-	// the HTTP server.
+	// lookWithin limits the wait for the observer's loop. It is less than the time
+	// limit of the HTTP server.
 	lookWithin = 8 * time.Second
 )
 
@@ -41,13 +42,13 @@ type Hub struct {
 	page   *renderer
 	views  []*view         // this machine, then the central servers
 	open   atomic.Int64    // pages of all views
-	closed context.Context // done once the hub is closed
+	closed context.Context // done after Close
 	end    context.CancelFunc
 }
 
-// view is what pages show of one source. A snapshot never changes; each page takes the
-// changes of the newest one at its own pace, so a slow page skips states and delays no
-// other. With no page open a view does and holds nothing.
+// view shows one source. A snapshot never changes; each page takes the changes
+// of the newest one at its own pace, so a slow page skips states and delays no
+// other. Without an open page a view does nothing and keeps nothing.
 type view struct {
 	*Hub
 	Name   string // in addresses, "" for this machine
@@ -59,26 +60,26 @@ type view struct {
 	idle *time.Timer // drops the snapshot
 }
 
-// snapshot is all that the list shows at one time.
+// snapshot is the content of the list at one time.
 type snapshot struct {
-	seq        uint64 // grows from a random one, so that marks of other snapshots are recognized
+	seq        uint64 // counts from a random number, so that marks of another hub are recognized
 	at         time.Time
-	edits      uint64 // of the source before
-	html       string // of what is above the rows
-	keysAt     uint64 // the one in which an agent came or went last
+	edits      uint64 // Edits of the source before List
+	html       string // the head, above the rows
+	keysAt     uint64 // seq of the last snapshot in which an agent was added or removed
 	rows       []*drawn
 	agents     map[string]*drawn
-	unfinished bool // catching up, or transcripts are left to be read for curves
+	unfinished bool // catching up, or transcripts must still be read for curves
 }
 
-// drawn is one row, the same as long as the session and its curve are.
+// drawn is one row. It is reused while the session and its curve stay equal.
 type drawn struct {
-	html    func() string // the same each time
+	html    func() string // returns the same text at each call
 	data    Data
 	session *api.Session
 	history *curve.History
 	version uint32 // of history
-	seq     uint64 // the snapshot in which it changed last
+	seq     uint64 // of the snapshot in which it changed last
 }
 
 // New prepares the page.
@@ -101,7 +102,8 @@ func New(o Options) (*Hub, error) {
 	return h, nil
 }
 
-// viewOf is the view that an address chooses: a server by its name, or the first one by 1.
+// viewOf returns the view of a request: the parameter names a server, or is 1
+// for the first one; without it, the view is this machine.
 func (h *Hub) viewOf(r *http.Request) (*view, error) {
 	query := r.URL.Query()
 	if !query.Has(parameter) {
@@ -136,7 +138,8 @@ func (h *Hub) Close() {
 	}
 }
 
-// drop forgets the last snapshot, and what it was made of.
+// drop removes the last snapshot, and the answer of a central server that it
+// came from.
 func (v *view) drop() {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -146,8 +149,9 @@ func (v *view) drop() {
 	}
 }
 
-// look returns the newest snapshot: a new one, if anything may have changed and the last
-// one is older than every. Of a central server it shows the last answer.
+// look returns the newest snapshot. It makes a new one if there may be changes
+// and the last one is older than every. For a central server it uses the last
+// answer.
 func (v *view) look(ctx context.Context, every time.Duration) (*snapshot, error) {
 	if v.remote != nil {
 		v.remote.refresh(ctx, v.closed)
@@ -171,7 +175,7 @@ func (v *view) look(ctx context.Context, every time.Duration) (*snapshot, error)
 	return next, nil
 }
 
-// draw makes the next snapshot from the last.
+// draw makes the next snapshot from the last one.
 func (v *view) draw(ctx context.Context, old *snapshot) (*snapshot, error) {
 	ctx, cancel := context.WithTimeout(ctx, lookWithin)
 	defer cancel()
@@ -222,8 +226,9 @@ func (v *view) draw(ctx context.Context, old *snapshot) (*snapshot, error) {
 	return next, nil
 }
 
-// drawRow makes a row of snapshot seq, or returns the old one if it looks the same. A new
-// row is drawn when it is read first: a page that is loaded has the first rows only.
+// drawRow returns a row of snapshot seq, the old one if the session and its
+// curve are equal. A new row is drawn when its HTML is first used: a loaded
+// page has only the first rows.
 func (v *view) drawRow(x *wire.Agent, old *drawn, seq uint64) *drawn {
 	history := x.History
 	if history == nil || old != nil && reflect.DeepEqual(history, old.history) {

@@ -10,15 +10,16 @@ import (
 	"sm/observer/wire"
 )
 
-// Source has the sessions of a page: an observer, or a central server. An error means
-// that it is stopping, or did not answer before ctx ended.
+// Source provides the sessions of a page: it is an observer, or a central
+// server. Its errors mean that it is stopping, or did not answer before ctx
+// ended.
 type Source interface {
-	// Edits grows with each change that a page may show.
+	// Edits returns a number that grows with each change that a page may show.
 	Edits() uint64
-	// List returns what the list shows, without the curve of an agent whose version
-	// is known.
+	// List returns the sessions for the list. It omits the curve of an agent if
+	// known returns its present version.
 	List(ctx context.Context, now time.Time, known func(agent string) (version uint32, ok bool)) (wire.List, error)
-	// Detail returns an agent; of an unknown one it returns a Problem.
+	// Detail returns an agent, or a Problem if there is none with this id.
 	Detail(ctx context.Context, id string, now time.Time) (wire.Detail, error)
 }
 
@@ -27,14 +28,14 @@ type Options struct {
 	Source  Source
 	Version string // of sm
 	Log     *slog.Logger
-	// Servers are the central servers whose agents the page shows too, by name.
+	// Servers are the central servers whose agents the page shows too.
 	Servers []Server
-	// WriteWithin is how long a page may take for one event before it is given up;
-	// 0 is ten seconds.
+	// WriteWithin limits the time in which a page must receive one event; 0 is ten
+	// seconds.
 	WriteWithin time.Duration
 }
 
-// Page writes the whole page as it is now.
+// Page writes the whole page in its present state.
 func (h *Hub) Page(w http.ResponseWriter, r *http.Request) error {
 	v, err := h.viewOf(r)
 	if err != nil {
@@ -54,11 +55,11 @@ func (h *Hub) Page(w http.ResponseWriter, r *http.Request) error {
 		}
 	}
 	header.Set("Content-Type", "text/html; charset=utf-8")
-	_, _ = io.WriteString(w, h.page.whole(v, shot, detail)) // an error means that the peer has gone
+	_, _ = io.WriteString(w, h.page.whole(v, shot, detail)) // the browser may be gone
 	return nil
 }
 
-// drawDetail draws an agent. An unknown one is no error.
+// drawDetail draws an agent. An unknown agent is not an error.
 func (v *view) drawDetail(ctx context.Context, shot *snapshot, id string) (string, error) {
 	ctx, cancel := context.WithTimeout(ctx, lookWithin)
 	defer cancel()

@@ -34,8 +34,7 @@ type renderer struct {
 	build     string
 }
 
-// newRenderer parses the page that is embedded in the program. It shows times of a
-// zone.
+// newRenderer parses the embedded page. It shows times in zone.
 func newRenderer(zone *time.Location) *renderer {
 	text := func(name string) string {
 		b, _ := files.ReadFile(name) // it is embedded
@@ -47,7 +46,7 @@ func newRenderer(zone *time.Location) *renderer {
 		}
 		return short.String()
 	}
-	// One function, so that nothing of it can be reached from elsewhere.
+	// One function encloses all code, so that no other code can access it.
 	script := "'use strict';\n(() => {\n" + text("base.js") + text("list.js") + text("detail.js") + text("bell.js") + text("page.js") + "})();\n"
 	style := text("page.css")
 	html := text("page.html")
@@ -63,18 +62,18 @@ func newRenderer(zone *time.Location) *renderer {
 	}
 }
 
-// firstRows is how many rows the page is served with: enough to fill a screen. The
-// script asks for the rest.
+// firstRows is the number of rows in the page as it is loaded, enough to fill a
+// screen. The script requests the rest.
 const firstRows = 120
 
-// whole draws the page of a view with the first rows of a snapshot, and with what
-// detail has drawn.
+// whole draws the page of a view with the first rows of a snapshot. detail is
+// the HTML of an agent, "" for none.
 func (p *renderer) whole(v *view, shot *snapshot, detail string) string {
 	since := shot.seq
 	drawn := shot.rows
 	if len(drawn) > firstRows {
 		since = 0
-		drawn = drawn[:firstRows] // the script asks for all
+		drawn = drawn[:firstRows] // the script requests all rows
 	}
 
 	rows := make([]template.HTML, len(drawn))
@@ -113,14 +112,15 @@ func (p *renderer) draw(name string, data any) string {
 	return screen.Execute(p.templates, name, data)
 }
 
-// Key names the row of an agent in the page, whatever the agent is called.
+// Key returns an id for the row of an agent that is valid in HTML.
 func Key(id string) string {
 	h := fnv.New64a()
 	_, _ = io.WriteString(h, id) // never fails
 	return fmt.Sprintf("a%016x", h.Sum64())
 }
 
-// functions are what the templates call. Times are seconds since 1970.
+// functions returns the functions of the templates. Times are seconds since
+// 1970.
 func functions(zone *time.Location) template.FuncMap {
 	return template.FuncMap{
 		"assumed":    assumed,
@@ -161,7 +161,8 @@ func functions(zone *time.Location) template.FuncMap {
 	}
 }
 
-// pair is what one template gives to another: a name and one or two values.
+// pair is the argument of one template that another one executes: a name and
+// one or more values.
 type pair struct {
 	Name   string
 	First  any
@@ -172,14 +173,14 @@ func newPair(name string, first any, second ...any) pair {
 	return pair{name, first, second}
 }
 
-// head is what is above the rows.
+// head is the part of the page above the rows.
 type head struct {
 	*wire.List
-	Counts  map[string]int // of agents by state, and of those at work by pressure
-	Clients map[string]int // none where all are of one
+	Counts  map[string]int // of agents by state, and of active ones by pressure
+	Clients map[string]int // of agents by client; nil if all have the same
 
-	// The rest is about a central server: its name, and why it has not answered since
-	// a time.
+	// The other fields describe a central server: its name, and why and since when
+	// it has not answered.
 	Server     string
 	Problem    string
 	Since      int64

@@ -12,22 +12,22 @@ import (
 	"sm/observer/wire"
 )
 
-// Server is a configured central server. A request can only name one of these, so that
-// it cannot make the observer query other addresses.
+// Server is a configured central server. Requests refer to servers by name, so
+// that they cannot make the observer query other addresses.
 type Server struct {
 	Name            string `yaml:"name" is:"server" unique:"true"`
 	central.Options `yaml:",inline"`
 }
 
-// parameter is the part of an address that chooses a view.
+// parameter is the URL parameter that chooses a view.
 const parameter = "prometheus"
 
-// answerWait is how long a page waits for the first answer of a central server.
-// It is then drawn without.
+// answerWait limits how long a page waits for the first answer of a central
+// server. Afterwards it is drawn without the answer.
 const answerWait = 500 * time.Millisecond
 
-// remote is a central server as the source of a page. While the server does not
-// answer, the page shows its last answer.
+// remote is a central server as the source of a page. If a query fails, the
+// page shows the answer of an earlier one.
 type remote struct {
 	server *central.Server
 	edits  atomic.Uint64
@@ -40,9 +40,9 @@ type remote struct {
 
 type lastAnswer struct {
 	fleet central.Fleet
-	ended time.Time // when the last query was over; zero before
-	gone  time.Time // since when there is no newer one; zero while there is
-	why   string
+	ended time.Time // when the last query ended; zero before the first one has
+	gone  time.Time // when the first failed query began; zero if the last one succeeded
+	why   string    // the error of the last query
 }
 
 // forget drops the last answer.
@@ -71,8 +71,9 @@ func (r *remote) ask(ctx context.Context) {
 	r.edits.Add(1)
 }
 
-// refresh begins a query, unless one runs, the last one is recent, or closed is done, which
-// also ends a query. While there is no answer it waits for one, at most for answerWait.
+// refresh starts a query, unless one is running, the last one is recent, or
+// closed is done. When closed is done a running query ends. Before the first
+// answer it waits for the query, at most for answerWait.
 func (r *remote) refresh(ctx, closed context.Context) {
 	r.mu.Lock()
 	if !r.asking && time.Since(r.ended) >= pageAtLeast && closed.Err() == nil {
@@ -93,10 +94,10 @@ func (r *remote) refresh(ctx, closed context.Context) {
 	}
 }
 
-// Edits grows with each answer.
+// Edits returns a number that grows with each answer.
 func (r *remote) Edits() uint64 { return r.edits.Load() }
 
-// List returns the last answer; it does not ask the server.
+// List returns the last answer without querying the server.
 func (r *remote) List(
 	context.Context,
 	time.Time,

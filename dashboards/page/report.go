@@ -14,7 +14,7 @@ import (
 //go:embed report.html report.css
 var reportFiles embed.FS
 
-// Report is what past transcripts add up to, as it is drawn to be passed on.
+// Report is a report on past transcripts, with the texts for its page.
 type Report struct {
 	*report.Report
 	Build  string
@@ -29,20 +29,20 @@ type Report struct {
 // maxProjects limits the rows of projects.
 const maxProjects = 12
 
-// sticks is a chart of single figures over time.
+// sticks is a chart of single values over time.
 type sticks struct {
 	plane
 	List []report.Boundary
 	Peak int64
 }
 
-// column has a share of the height, at most 1.
+// column is a bar of a histogram. Share is its height, from 0 to 1.
 type column struct {
 	Share        float64
 	Text, Figure string
 }
 
-// WriteReport writes a report as one page that needs nothing else.
+// WriteReport writes a report as one page that loads nothing.
 func WriteReport(w io.Writer, r *Report) error {
 	style, _ := files.ReadFile("page.css") // both are embedded
 	more, _ := reportFiles.ReadFile("report.css")
@@ -89,7 +89,8 @@ func columnsOf(bins []report.Bin) (list []column) {
 	return list
 }
 
-// sticksOf draws what was read again after each boundary, nil where nothing was.
+// sticksOf draws the tokens that were read again after each boundary, nil if
+// there are none.
 func sticksOf(all []report.Boundary, zone *time.Location) *sticks {
 	if len(all) == 0 {
 		return nil
@@ -105,7 +106,7 @@ func sticksOf(all []report.Boundary, zone *time.Location) *sticks {
 	if peak == 0 {
 		return nil
 	}
-	edge := max(30, (to-from)/50) // so that no figure is at the edge
+	edge := max(30, (to-from)/50) // keeps the values away from the edges
 	return &sticks{
 		plane: plane{from - edge, to + edge, ceiling(peak, 0), zone},
 		List:  all,

@@ -7,7 +7,7 @@ import (
 	"sm/observer/api"
 )
 
-// row is a session as the list shows it.
+// row is a session in the list.
 type row struct {
 	*api.Session
 	View  string
@@ -17,8 +17,8 @@ type row struct {
 // warned reports whether the agent gets notices.
 func warned(s *api.Session) bool { return s.Enabled && s.Reachable }
 
-// noticed returns the threshold of a notice that the context has reached, 0 below the
-// first.
+// noticed returns the threshold of the highest notice that the context has
+// reached, 0 if it has reached none.
 func noticed(s *api.Session) int64 {
 	if !warned(s) || tokens(s) == 0 {
 		return 0
@@ -26,8 +26,8 @@ func noticed(s *api.Session) int64 {
 	return map[string]int64{"warn": s.WarningTokens, "critical": s.CriticalTokens}[s.Level]
 }
 
-// limit returns where the client compacts, as a share of the window; 0 for nowhere
-// within it.
+// limit returns the compaction threshold as a share of the window, 0 if it is
+// not within the window.
 func limit(s *api.Session) float64 {
 	if threshold := value(s.ThresholdTokens); threshold > 0 && threshold < s.WindowTokens {
 		return float64(threshold) / float64(s.WindowTokens)
@@ -43,12 +43,14 @@ func reached(s *api.Session) string {
 	return fmt.Sprintf("%d%%", int(100*min(value(s.Pressure), 10)))
 }
 
-// assumed reports whether a threshold with that source was neither seen nor configured.
+// assumed reports whether a threshold with this source was neither seen nor
+// configured.
 func assumed(source string) bool {
 	return source == "assumed" || source == "refusal" || source == "earliest"
 }
 
-// CompactsAt describes a compaction threshold and its source, as "at 167k (assumed)".
+// CompactsAt describes a compaction threshold and its source, such as "at 167k
+// (assumed)".
 func CompactsAt(threshold int64, source string) string {
 	size := short(threshold)
 	switch source {
@@ -64,7 +66,7 @@ func CompactsAt(threshold int64, source string) string {
 	return "at " + size + " (" + tame(source) + ")"
 }
 
-// notes returns what a person should notice about what the agent does.
+// notes returns special facts about what the agent does, separated by dots.
 func notes(s *api.Session) string {
 	var all []string
 	if !s.IsCompacting && s.State == "waiting" && s.WaitingFor != "" {

@@ -9,22 +9,22 @@ import (
 )
 
 const (
-	// pause is the longest stretch without readings in a sparkline, which shows growth
-	// and not idle time.
+	// pause limits the time between two readings in a sparkline, in seconds: it
+	// shows growth and not idle time.
 	pause = 5 * 60
-	// sparkDots is how many places a sparkline has from left to right: more are
-	// not seen, and thousands of rows are sent.
+	// sparkDots is the horizontal resolution of a sparkline: more dots are not
+	// visible, and thousands of rows are sent.
 	sparkDots = 64
-	// sparkCycles limits the cycles of a sparkline; more could not be distinguished.
+	// sparkCycles limits the cycles of a sparkline; more are hard to distinguish.
 	sparkCycles = 6
 )
 
-// spark is a sparkline: a square of 100 by 100, stretched to its place. Its
-// height is the window, so that those of different agents can be compared.
+// spark is a sparkline: a square of 100 by 100 that is stretched. Its height is
+// the window, so that agents can be compared.
 type spark struct {
-	Now, Area, Earlier string // paths
-	Breaks             []string
-	Limit              string // of the threshold, "" for none
+	Now, Area, Earlier string   // paths
+	Breaks             []string // between cycles
+	Limit              string   // the height of the threshold, "" for none
 	Label              string
 }
 
@@ -39,7 +39,7 @@ func sparkOf(s *api.Session, h *curve.History) spark {
 	last := all[len(all)-1]
 	blank := blankOf(h)
 	points := h.Points[first:]
-	at := make([]float64, len(points)) // in seconds of work since the first
+	at := make([]float64, len(points)) // in seconds since the first point, without long pauses
 	top := 1.0
 	for i := range points {
 		top = max(top, float64(points[i].Tokens))
@@ -67,7 +67,7 @@ func sparkOf(s *api.Session, h *curve.History) spark {
 			before := dot
 			dot = int(sparkDots * at[i-first] / wide)
 			if dot == before && i < c.to-1 {
-				return "" // one of several readings on one dot
+				return "" // only the first of several readings on one dot
 			}
 			return x(i) + " " + y(h.Points[i].Tokens)
 		})
@@ -96,18 +96,19 @@ func blankOf(h *curve.History) bool {
 	return opens(h, h.Points[len(h.Points)-1].At, math.MaxInt64)
 }
 
-// opens reports whether a cycle begins after a time, and at another at the latest.
+// opens reports whether a mark after one time and not after another one opens a
+// cycle.
 func opens(h *curve.History, after, until int64) bool {
 	return slices.ContainsFunc(h.Marks, func(m curve.Mark) bool {
 		return after < m.At && m.At <= until && m.Opens()
 	})
 }
 
-// cycle is a stretch of points that follow each other.
+// cycle is a range of points, without to.
 type cycle struct{ from, to int }
 
-// cyclesOf splits the points where a cycle begins: at a marked point, and between two
-// points with a mark between them that opens a cycle.
+// cyclesOf splits the points where a cycle begins: at a point that is marked as
+// its first, and between two points with a mark that opens a cycle.
 func cyclesOf(h *curve.History) (all []cycle) {
 	from := 0
 	for i := 1; i < len(h.Points); i++ {

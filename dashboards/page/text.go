@@ -13,10 +13,11 @@ import (
 	"sm/transcript/wording"
 )
 
-// tame makes a foreign text fit to be shown.
+// tame makes a text from elsewhere fit to be shown.
 func tame(s string) string { return plain.Visible(s) }
 
-// short is a figure of tokens in few characters: 950, 9.5k, 104k, 1M, 1.2M.
+// short formats a number of tokens in few characters: 950, 9.5k, 104k, 1M,
+// 1.2M.
 func short(n int64) string {
 	switch {
 	case n < 0:
@@ -39,10 +40,10 @@ func many(n any, thing string) string {
 	return count + " " + thing + "s"
 }
 
-// Hundredths writes a share in percent, without the sign.
+// Hundredths formats a share in percent, without the sign.
 func Hundredths(share float64) string { return fmt.Sprintf("%.0f", 100*share) }
 
-// number writes a coordinate, rounded to one of so many parts.
+// number formats a coordinate, rounded to multiples of 1/parts.
 func number(x, parts float64) string {
 	return strconv.FormatFloat(math.Round(x*parts)/parts, 'f', -1, 64)
 }
@@ -51,7 +52,7 @@ func percent(x float64) string { return number(100*x, 100) + "%" }
 
 func rest(x float64) string { return percent(1 - x) }
 
-// Work is a time of work in few words.
+// Work formats a duration of work, in seconds, in one unit.
 func Work(seconds float64) string {
 	switch d := time.Duration(max(60, seconds) * float64(time.Second)); {
 	case d < 100*time.Minute:
@@ -63,7 +64,7 @@ func Work(seconds float64) string {
 	}
 }
 
-// Doing is what an agent does, in the words of all views.
+// Doing returns what an agent does. All views use the same words.
 func Doing(s *api.Session) string {
 	switch {
 	case s.IsCompacting:
@@ -74,13 +75,13 @@ func Doing(s *api.Session) string {
 	return words(s.State)
 }
 
-// words is a name with underscores as people write it.
+// words replaces the underscores of a name by spaces.
 func words(s string) string { return strings.ReplaceAll(s, "_", " ") }
 
-// stamp is a time as machines read it.
+// stamp formats a time for programs.
 func stamp(at int64) string { return time.Unix(at, 0).UTC().Format(time.RFC3339) }
 
-// clock is a time as people read it.
+// clock formats a time for people.
 func clock(at int64, zone *time.Location) string {
 	return time.Unix(at, 0).In(zone).Format("Jan 2, 15:04:05")
 }

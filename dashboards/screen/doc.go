@@ -1,8 +1,8 @@
 // Package screen makes texts and figures fit for a terminal: one line, a number
 // of cells, a colour.
 //
-// Invariants: what Text returns has the same width on every terminal, and no
-// control character of a text is left. Figures are rounded for reading.
+// Invariants: the result of Text has the same width on every terminal and no
+// control characters. Figures are rounded for people.
 //
 // It writes nothing.
 package screen

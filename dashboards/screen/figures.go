@@ -7,7 +7,8 @@ import (
 	"unicode/utf8"
 )
 
-// Bar draws a number of eighths of width characters.
+// Bar draws a bar of so many eighths of a cell, filled with dots up to a width
+// in cells.
 func Bar(eighths, width int) string {
 	bar := strings.Repeat("█", eighths/8)
 	if rest := eighths % 8; rest > 0 {
@@ -43,7 +44,8 @@ func Bytes(n float64) string {
 	return fmt.Sprintf("%.1f %s", n, units[i])
 }
 
-// Ago formats how long ago a time is, in one unit; "–" for none.
+// Ago formats the time since t in one unit, "–" if t is nil. For a time in the
+// future it formats that time.
 func Ago(t *time.Time, now time.Time) string {
 	if t == nil {
 		return "–"

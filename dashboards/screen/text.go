@@ -21,8 +21,8 @@ const (
 	Orange  = "38;5;208"
 )
 
-// Execute returns the text of a template. It panics for a mistake in the template, which
-// any data shows.
+// Execute executes a template and returns the text. It panics if the template
+// is wrong.
 func Execute(
 	t interface {
 		ExecuteTemplate(w io.Writer, name string, data any) error
@@ -40,9 +40,9 @@ func Execute(
 // OneLine makes a text fit for one line of a terminal; see [plain.Line].
 func OneLine(s string) string { return plain.Line(s) }
 
-// Text makes any text fit for one line of a terminal. All terminals agree on the
-// width of the result: it has no control characters and no characters without a
-// width, and it is ASCII only where terminals may disagree.
+// Text makes any text fit for one line of a terminal. All terminals agree on
+// the width of the result: it has no control characters and no characters of
+// zero width, and it is reduced to ASCII if terminals may disagree.
 func Text(s string) string {
 	s = OneLine(s)
 	if !strings.ContainsFunc(s, func(r rune) bool { return r > 0x7e }) {
@@ -71,8 +71,8 @@ func Text(s string) string {
 // Cells returns the width of a text on a terminal. Escape sequences have none.
 func Cells(s string) int { return ansi.StringWidth(s) }
 
-// FitEnd makes any text fit for n cells and keeps its end, by which most names
-// differ more than by their beginning.
+// FitEnd makes any text fit for n cells. It cuts the beginning, as most names
+// differ at their end.
 func FitEnd(s string, n int) string {
 	s = Text(s)
 	left := Cells(s)
@@ -91,8 +91,8 @@ func FitEnd(s string, n int) string {
 	return "…"
 }
 
-// FitStart cuts a text to n cells and keeps its beginning. It may have escape
-// sequences.
+// FitStart cuts the end of a text to fit it into n cells. The text may have
+// escape sequences.
 func FitStart(s string, n int) string {
 	if n < 1 {
 		return ""
@@ -100,8 +100,8 @@ func FitStart(s string, n int) string {
 	return ansi.Truncate(s, n, "…")
 }
 
-// Wrap breaks a text into lines of width cells, at least 2, between words where
-// it can.
+// Wrap breaks a text into lines of width cells, at least 2, if possible between
+// words.
 func Wrap(text string, width int) (lines []string) {
 	for text != "" {
 		part := ansi.Truncate(text, max(2, width), "")

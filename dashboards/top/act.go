@@ -15,8 +15,8 @@ import (
 	"sm/observer/api"
 )
 
-// actor does what the model asks for: it calls the observer, and starts programs
-// of the user.
+// actor executes the actions of the model: it calls the observer, and starts
+// programs of the user.
 type actor struct {
 	ctx    context.Context // of Run
 	client *api.Client
@@ -46,7 +46,7 @@ func (d actor) do(a action) tea.Cmd {
 	}
 }
 
-// act returns the outcome of an action. The text of an error has the remedy.
+// act executes an action and returns its outcome. Errors have the remedy.
 func (d actor) act(a action) (tea.Msg, error) {
 	s := a.about
 	name := screen.Text(s.ShortName())

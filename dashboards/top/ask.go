@@ -11,7 +11,7 @@ import (
 // maxText limits a message, in characters.
 const maxText = 2000
 
-// handoffRequest is the message that 'h' proposes.
+// handoffRequest is the proposed message after h in the view of handoffs.
 const handoffRequest = "Please write a handoff document for your next context now, and run sm handoff PATH as the last thing of this turn."
 
 // stage is the progress of a message to an agent.
@@ -20,7 +20,7 @@ type stage uint8
 const (
 	noMessage  stage = iota
 	typed            // being typed
-	unanswered       // shown once more, until the user confirms it
+	unanswered       // shown again, until the user confirms it
 )
 
 // draft is a message that the user is writing to an agent.
@@ -30,7 +30,7 @@ type draft struct {
 	text  string
 }
 
-// verb is the kind of an action: its key.
+// verb is the kind of an action, and its key.
 type verb string
 
 const (
@@ -42,8 +42,8 @@ const (
 	readHandoffs verb = "h"
 )
 
-// action is something that the model asks the program to do. Its outcome comes
-// back as a note.
+// action is a request of the model to the program, which returns its outcome as
+// a note.
 type action struct {
 	does  verb
 	about api.Session
@@ -56,7 +56,7 @@ type note struct {
 	failed bool
 }
 
-// take returns the action that the last key asked for, once.
+// take returns the action of the last key, and removes it.
 func (t *model) take() action {
 	a := t.todo
 	t.todo = action{}
@@ -95,7 +95,7 @@ func (t *model) actKey(key string) (known bool) {
 	return true
 }
 
-// draftKey handles keys while a message is written.
+// draftKey handles keys while the user writes a message.
 func (t *model) draftKey(key, text string) {
 	d := &t.draft
 	message := strings.TrimSpace(d.text)
@@ -122,7 +122,7 @@ func (t *model) paste(text string) {
 	}
 }
 
-// bottom returns the message that is written, else the note.
+// bottom returns the lines of the draft, else those of the note.
 func (t *model) bottom() (lines []string) {
 	to := screen.FitStart(screen.Text(t.draft.to.ShortName()), 30)
 	switch t.draft.stage {

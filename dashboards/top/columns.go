@@ -17,27 +17,27 @@ import (
 	"sm/observer/api"
 )
 
-// column describes a column of the list. Its cells are made by the template of
-// its title.
+// column describes a column of the list. The template with its title makes its
+// cells.
 type column struct {
 	title string
-	side  string // left, right
+	side  string // left or right alignment
 	min   int    // cells
-	max   int
-	width int // 0 while it has no room
+	max   int    // cells
+	width int    // cells; 0 while it is not shown
 }
 
-// place is where a column shows a session.
+// place is a cell of the list with its session.
 type place struct {
 	*api.Session
 	Width    int    // cells
-	Typed    string // what selects it in a command, where its name does not
+	Typed    string // the argument of commands for it, if that is not its name
 	Selected bool
-	Mixed    bool // other agents get notices
+	Mixed    bool // some agents get notices
 }
 
-// columnLines has the columns from left to right: title, min, max, side, and the
-// template of a cell.
+// columnLines has a line for each column, from left to right: title, min, max,
+// side, and the template of a cell.
 const columnLines = `HOST 6 30 left {{text .Host}}
 PROJECT 8 20 left {{text .Project}}
 NAME 12 80 left {{if .Selected}}{{reverse (name .Session .Width)}}{{else}}{{name .Session .Width}}{{end}}
@@ -56,8 +56,9 @@ SEEN 4 4 right {{dim (seen .)}}
 COST 13 13 right {{template "cost" .}}
 MODEL 10 24 left {{dim (text (model .Session))}}`
 
-// cellText has the longer cells. Flags are messages that wait, a handoff, what prevents
-// one, and that notices are off, in letters where there is no room for words.
+// cellText has the longer cells. Flags show waiting messages, a handoff, what
+// would refuse one, and missing notices; as letters if there is no room for
+// words.
 const cellText = `
 {{- define "replies"}}{{with forecast .Session}}{{$n := count .Likely}}
 	{{- $range := printf "≈ %s, %s–%s" $n (count .Low) (count .High)}}{{$work := $range}}
@@ -82,27 +83,26 @@ const cellText = `
 	{{- fitting .Width (text $words) $letters}}
 {{- end}}`
 
-// steps is the order in which columns get room: their min, or as much as their
-// texts need up to the number.
+// steps is the order in which columns get room: at first their min; with a
+// number as much as their texts need, up to that number.
 const steps = "HOST NAME CONTEXT PRESSURE USED REPLIES STATE PROJECT NAME:18 FLAGS NAME:24 " +
 	"PROJECT:20 STATE:16 HOST:30 TOKENS NAME:40 SEEN COST NAME:80 CMP TREND ID MODEL CYCLE REPLIES:21"
 
-// list draws sessions, a line each.
+// list draws one line for each session.
 type list struct {
 	selected string            // an agent's id
-	ids      map[string]string // by agent: what to type for it, where its name is not enough
+	ids      map[string]string // by agent: the argument of commands, if it is not the name
 	columns  []column
 	gap      int // cells between columns
 	mixed    bool
 	cells    *template.Template
 }
 
-// maxMeasured limits the sessions that decide how wide the columns are: it takes
-// time at each key.
+// maxMeasured limits the sessions that determine the widths of columns, which
+// are measured after each key.
 const maxMeasured = 100
 
-// newList returns a list without the columns that have nothing to show, or are
-// omitted.
+// newList returns a list without columns that are empty or omitted.
 func newList(sessions []api.Session, mixed bool, now time.Time, omit ...string) *list {
 	l := &list{
 		ids:   idsOf(sessions),
@@ -121,7 +121,7 @@ func newList(sessions []api.Session, mixed bool, now time.Time, omit ...string) 
 		for i := range min(len(sessions), maxMeasured) {
 			needs = max(needs, screen.Cells(l.cell(c.title, &sessions[i], c.max)))
 		}
-		if c.title == "ID" { // that is cut cannot be typed
+		if c.title == "ID" { // a cut id cannot be typed
 			for _, id := range l.ids {
 				needs = max(needs, min(screen.Cells(id), c.max))
 			}
@@ -152,14 +152,14 @@ func (l *list) cell(title string, s *api.Session, width int) string {
 }
 
 const (
-	shortestID  = 8  // the observer accepts no shorter beginning of an id
-	longestID   = 16 // the most of a name in the column ID
-	narrowNames = 12 // the least width of the column NAME
+	shortestID  = 8  // characters; the observer accepts no shorter prefix of an id
+	longestID   = 16 // cells of a name in the column ID
+	narrowNames = 12 // the minimum width of the column NAME, in cells
 )
 
-// idsOf returns what to type for sessions whose name is not shown whole, or is
-// that of several: the name if it is short and unique, else the shortest
-// beginning of the session's id that no other has.
+// idsOf returns the arguments of commands for sessions whose name may be cut or
+// is not unique: the name if it is short and unique, else the shortest unique
+// prefix of the session's id.
 func idsOf(sessions []api.Session) map[string]string {
 	idOf := func(s *api.Session) string { return cmp.Or(s.SessionID, s.ID) }
 	sorted := make([]string, len(sessions))
@@ -195,8 +195,8 @@ func idsOf(sessions []api.Session) map[string]string {
 	return ids
 }
 
-// fit gives width cells to the columns: those of first, then in the order of
-// steps. Names come before the columns that there is no room for.
+// fit distributes width cells: to the columns of first, then in the order of
+// steps. Names get the rest before columns for which there is no room.
 func (l *list) fit(width int, first string) {
 	left := width + l.gap
 	grow := func(c *column, limit int) {
@@ -226,8 +226,8 @@ func (l *list) fit(width int, first string) {
 	}
 }
 
-// line returns the line of a session, or the titles of the columns for nil. What
-// rests is dim.
+// line returns the line of a session, or the titles of the columns for nil.
+// Lines of idle and quiet sessions are dim.
 func (l *list) line(s *api.Session) string {
 	cells := make([]string, len(l.columns))
 	for i, c := range l.columns {
@@ -245,8 +245,8 @@ func (l *list) line(s *api.Session) string {
 	return strings.Join(cells, strings.Repeat(" ", l.gap))
 }
 
-// nameOf returns what a session is called, in width cells: of a title the
-// beginning, of a name the end.
+// nameOf returns the name of a session in width cells. It cuts the end of a
+// title, and the beginning of a name.
 func nameOf(s *api.Session, width int) string {
 	if titled(s) {
 		return screen.FitStart(screen.Text(s.Title), width)
@@ -281,7 +281,7 @@ func barCell(c place) string {
 	return styled(pressureColour(c.Session), string(bar[:filled])) + dim(string(bar[filled:]))
 }
 
-// pressureColour returns the colour of a context: only what needs attention has one.
+// pressureColour returns the colour of a context, "" if it needs no attention.
 func pressureColour(s *api.Session) string {
 	return map[string]string{
 		"rising":   screen.Yellow,
@@ -290,11 +290,11 @@ func pressureColour(s *api.Session) string {
 	}[s.PressureLevel]
 }
 
-// trend draws the last sizes of the context in some lines, the newest at the
+// trend draws the last sizes of the context in height lines, the newest on the
 // right. The whole height is the window.
 func trend(c place, height int) (lines []string) {
 	marks := []rune(" ▁▂▃▄▅▆▇█")
-	wide := max(1, c.Width/30) // of the 30 sizes at most
+	wide := max(1, c.Width/30) // there are at most 30 sizes
 	newest := c.Trend[max(0, len(c.Trend)-max(0, c.Width/wide)):]
 	for below := height - 1; below >= 0; below-- {
 		text := strings.Repeat(" ", max(0, c.Width-wide*len(newest)))
@@ -317,8 +317,8 @@ func fitting(width int, texts ...string) string {
 	return texts[len(texts)-1]
 }
 
-// stateText returns a state with what the agent waits for. Where there is no room
-// for both, the reason is more useful than the state.
+// stateText returns a state with the reason why the agent waits. If there is no
+// room for both, it returns the reason, which is more useful.
 func stateText(s *api.Session, width int) string {
 	reason := screen.Text(s.WaitingFor)
 	if doing := screen.Text(page.Doing(s)); doing != "waiting" || reason == "" {

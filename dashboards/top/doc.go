@@ -6,5 +6,5 @@
 // order changes. The model does no I/O and gets its time from the caller, so
 // tests compare screens cell by cell.
 //
-// It changes only what the user has confirmed, and types into no pane.
+// It sends only messages that the user has confirmed, and types into no pane.
 package top

@@ -10,9 +10,9 @@ import (
 	"sm/observer/api"
 )
 
-// fieldLines has a field of a session a line: its name, and the template of its
-// value. A central server has fewer figures than an observer, and Codex has no status
-// line.
+// fieldLines has a line for each field of a session: its name, and the template
+// of its value. A central server has fewer figures than an observer, and Codex
+// has no status line.
 const fieldLines = `agent: {{.ID}}
 host: {{.Host}}
 title: {{.Title}}
@@ -55,9 +55,9 @@ from the cache: {{with .CacheHitRatio}}{{hundredths .}}% of all input{{end}}
 started: {{with .StartedAt}}{{.Local.Format "2006-01-02 15:04:05"}}{{end}}
 last activity: {{with .LastActive}}{{ago .}}{{end}}`
 
-// Fields returns the names and values of everything about a session, the
-// agent's id first; fields without a value are left out. Values are not made fit
-// for a terminal.
+// Fields returns the names and values of all fields of a session, the agent's
+// id first, without those that have no value. Values are not made fit for a
+// terminal.
 func Fields(s api.Session, now time.Time) (fields [][2]string) {
 	all := templates(`{{define "tokens"}}{{tokens .Input}} input, {{tokens .CacheCreation}} cache creation, `+
 		`{{tokens .CacheRead}} cache read, {{tokens .Output}} output{{end}}`, now)

@@ -16,8 +16,8 @@ type handed struct {
 	Documents []handoff.Document
 }
 
-// handedOf selects the handoffs of an agent, and the documents that it wrote or
-// got.
+// handedOf returns the handoffs of an agent, and the documents that it has
+// written or received.
 func handedOf(agent string, handoffs []api.Handoff, documents []handoff.Document) *handed {
 	handoffs = slices.DeleteFunc(
 		handoffs,

@@ -33,26 +33,26 @@ type model struct {
 	Width   int
 	height  int
 	colour  bool
-	Central string // the server that is asked in the observer's place
+	Central string // the central server that is queried instead of the observer
 
 	All  api.Sessions
 	now  time.Time // of the last poll
-	Gone time.Time // since when there is no answer; zero while there is one
-	Why  string    // there is no answer
+	Gone time.Time // when the first failed poll ended; zero if the last one succeeded
+	Why  string    // the error of the last poll
 
 	Client    string // "" for all
 	Order     string // one of Orders
 	Backwards bool
 	Filter    string
-	typing    bool // the filter is typed
+	typing    bool // the user types the filter
 	HideQuiet bool
 	view      view
 
 	rows     []api.Session // the listed sessions, in order
-	Quiet    int           // sessions that hideQuiet leaves out
+	Quiet    int           // the number of sessions that HideQuiet omits
 	selected string        // an agent's id
-	first    int           // row on the screen
-	line     int           // first line on the screen, where views scroll
+	first    int           // the first row on the screen
+	line     int           // the first line on the screen, in views that scroll
 
 	draft  draft
 	note   note
@@ -63,7 +63,7 @@ type model struct {
 
 func newModel(colour bool) *model { return &model{colour: colour, Order: ByUrgency} }
 
-// poll takes over an answer of the observer, or the error in its place.
+// poll takes an answer of the observer, or the error of the query.
 func (t *model) poll(all api.Sessions, err error, now time.Time) {
 	t.now = now
 	if err != nil {
@@ -106,7 +106,7 @@ func (t *model) index() int {
 	return slices.IndexFunc(t.rows, func(s api.Session) bool { return s.ID == t.selected })
 }
 
-// selectRow selects a row, or the nearest one.
+// selectRow selects the row i, or the nearest one.
 func (t *model) selectRow(i int) {
 	t.selected = ""
 	if len(t.rows) > 0 {
@@ -114,7 +114,7 @@ func (t *model) selectRow(i int) {
 	}
 }
 
-// fits reports whether the filter is part of a name, place or state of s,
+// fits reports whether a name, place or state of s contains the filter,
 // ignoring case.
 func fits(s *api.Session, filter string) bool {
 	texts := []string{
@@ -124,7 +124,7 @@ func fits(s *api.Session, filter string) bool {
 	if urgency.Unreached(s) {
 		texts = append(texts, "no notices")
 	}
-	all := strings.Join(texts, "\n") // which no filter has
+	all := strings.Join(texts, "\n") // a filter has no line break
 	return strings.Contains(strings.ToLower(all), strings.ToLower(filter))
 }
 
@@ -143,7 +143,7 @@ func (t *model) show(v view) {
 	t.line = 0
 }
 
-// key handles a key, and the text that it types.
+// key handles a key, and the text of that key.
 func (t *model) key(key, text string) (quit bool) {
 	switch {
 	case key == "ctrl+c":
@@ -170,7 +170,8 @@ func (t *model) key(key, text string) (quit bool) {
 	return false
 }
 
-// edited changes a line by a key and the text that it types or pastes.
+// edited returns a line after a key, and the text of that key or of a paste.
+// limit is in characters.
 func edited(line, key, text string, limit int) string {
 	switch key {
 	case "backspace":
@@ -244,7 +245,7 @@ func (t *model) listKey(key string) (known bool) {
 	case "r":
 		t.Backwards = !t.Backwards
 	case "u", "p", "l", "n", "t", "c":
-		t.Order = Orders()[strings.Index("uplntc", key)] // in the same sequence
+		t.Order = Orders()[strings.Index("uplntc", key)] // Orders has the same sequence
 		t.Backwards = false
 	default:
 		return false
@@ -253,7 +254,8 @@ func (t *model) listKey(key string) (known bool) {
 	return true
 }
 
-// move selects another row in the list, and scrolls elsewhere.
+// move moves the selection of the list by n rows, and scrolls other views by n
+// lines.
 func (t *model) move(n int) {
 	if t.view == viewList {
 		t.selectRow(t.index() + n)
@@ -262,9 +264,10 @@ func (t *model) move(n int) {
 	}
 }
 
-// click selects the row on a line of the screen, and opens a selected one.
+// click selects the row on a line of the screen. A click on the selected row
+// opens it.
 func (t *model) click(line int) {
-	i := line - len(t.header()) - 1 // of the rows on the screen
+	i := line - len(t.header()) - 1 // among the rows on the screen
 	if t.view != viewList || i < 0 || i >= min(t.room(), len(t.rows)-t.first) {
 		return
 	}

@@ -11,9 +11,8 @@ import (
 	"sm/observer/api"
 )
 
-// ByUrgency is the default order: it begins with sessions that wait for a person, then
-// come those at work by the replies that are left until their compaction, then the idle
-// and the quiet.
+// ByUrgency is the default order: sessions that wait for a person, then active
+// ones by the replies left until their compaction, then idle and quiet ones.
 const ByUrgency = "urgency"
 
 // Orders returns the names of the orders. Each begins with the session that needs
@@ -22,7 +21,8 @@ func Orders() []string {
 	return []string{ByUrgency, "pressure", "replies", "name", "activity", "compactions"}
 }
 
-// Sort sorts sessions by one of Orders. Equals are ordered by name, then by id.
+// Sort sorts sessions by one of Orders. Equal sessions are sorted by name, then
+// by id.
 func Sort(sessions []api.Session, by string, backwards bool) {
 	slices.SortStableFunc(sessions, func(a, b api.Session) int {
 		n := compare(by, &a, &b)
@@ -52,7 +52,7 @@ func compare(by string, a, b *api.Session) int {
 	return pressure
 }
 
-// known returns a figure, or another while it is unknown.
+// known returns *figure, or unknown if figure is nil.
 func known[T any](figure *T, unknown T) T {
 	if figure == nil {
 		return unknown
@@ -60,7 +60,8 @@ func known[T any](figure *T, unknown T) T {
 	return *figure
 }
 
-// CheckName checks the name of an order or a client, "" for any; its error lists all.
+// CheckName returns an error that lists all if name is neither "" nor in all.
+// kind is that of the names, for the error.
 func CheckName(kind, name string, all []string) error {
 	if name == "" || slices.Contains(all, name) {
 		return nil

@@ -8,8 +8,8 @@ import (
 	"sm/observer/api"
 )
 
-// spentText is for fitParts. The colours warn before a limit stops all agents of
-// an account.
+// spentText is for fitParts. The colours warn before a limit stops all agents
+// of an account.
 const spentText = `{{define "spent"}}{{with .Tokens}}0   {{dim "today "}}{{tokens .}}{{dim " tokens"}}
 {{with $.Today.CostUSD}}0  {{dollars .}}
 {{with $.Today.CostSince}}8 {{dim " since " (.Local.Format "15:04")}}
@@ -20,8 +20,8 @@ const spentText = `{{define "spent"}}{{with .Tokens}}0   {{dim "today "}}{{token
 9 {{dim " until " (until .ResetsAt)}}
 {{end}}{{end}}{{end}}`
 
-// spentLine returns today's usage and the rate limits, as far as they are known,
-// in as many words as fit into width cells.
+// spentLine returns today's usage and the rate limits, if known, in as many
+// words as fit into width cells.
 func spentLine(all *api.Sessions, now time.Time, width int) string {
 	type limit struct {
 		Rank int

@@ -18,7 +18,8 @@ func dim(text string) string { return styled(screen.Dim, text) }
 
 func bold(text string) string { return styled(screen.Bold, text) }
 
-// fit cuts a line to width cells, and drops its colours if there are to be none.
+// fit cuts a line to width cells, and removes its colours unless colour is
+// true.
 func fit(line string, width int, colour bool) string {
 	if !colour {
 		line = ansi.Strip(line)

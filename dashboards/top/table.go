@@ -8,15 +8,16 @@ import (
 	"sm/observer/api"
 )
 
-// Table prints the list of sessions, a line each.
+// Table prints one line for each session.
 type Table struct {
 	Width  int // in cells
 	Colour bool
-	Past   bool // no observer runs: what sessions do now is left out
+	Past   bool // no observer runs: columns about the present are omitted
 	Mixed  bool // some agents get notices; the others are marked
 }
 
-// Write prints sessions in their order, without those that their agent has left.
+// Write prints sessions in their order, except for sessions that their agent
+// has left.
 func (t Table) Write(w io.Writer, sessions []api.Session, now time.Time) error {
 	omit := []string{"TREND", "USED"}
 	if t.Past {

@@ -13,8 +13,8 @@ import (
 	"sm/dashboards/urgency"
 )
 
-// templates parses templates, which may be none, with the functions of all
-// templates of the view.
+// templates parses text, which may be "", with the functions for all templates
+// of the package.
 func templates(text string, now time.Time) *template.Template {
 	functions := template.FuncMap{
 		"ago":         func(at *time.Time) string { return screen.Ago(at, now) },
@@ -30,7 +30,7 @@ func templates(text string, now time.Time) *template.Template {
 		"join":        strings.Join,
 		"model":       page.ModelOf,
 		"name":        nameOf,
-		"percent":     func(share float64) int { return int(100 * share) }, // cut, as on the page
+		"percent":     func(share float64) int { return int(100 * share) }, // rounded down, as on the page
 		"state":       stateText,
 		"text":        screen.Text,
 		"tokens":      screen.Tokens,

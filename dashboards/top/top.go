@@ -16,7 +16,7 @@ import (
 
 const (
 	pollInterval    = time.Second
-	centralInterval = 5 * time.Second // a central server scrapes no more often
+	centralInterval = 5 * time.Second // central servers do not scrape more often
 	maxFrames       = 10              // per second
 )
 
@@ -26,22 +26,22 @@ type Options struct {
 	Out     io.Writer
 	Environ []string // NAME=value, to recognize the terminal
 	Colour  bool
-	Client  string // show sessions of this client only, see [Clients]; "" for all
-	From    string // the agent that messages are from, "" for the user
+	Client  string // show sessions of this client only; "" for all
+	From    string // the agent that sends messages, "" for the user
 
 	// Attach returns the command that shows a pane of the tmux server on a
 	// socket, "" for the default one.
 	Attach func(socket, pane string) (*exec.Cmd, error)
 	// Browse opens an address in the user's browser.
 	Browse func(ctx context.Context, address string) error
-	// Central is asked in the observer's place. Its sessions can be looked at
-	// only, without Attach and Browse.
+	// Central is queried instead of the observer. Its sessions are read-only, so
+	// Attach and Browse are not used.
 	Central *central.Server
 }
 
-// Run shows the sessions until the user or ctx ends it. The client may be nil if
-// there is a Central. A missing observer, api.ErrNoObserver, is an error only at
-// the start.
+// Run shows the sessions until the user quits or ctx ends. The client may be
+// nil if there is a Central. A missing observer, api.ErrNoObserver, is an error
+// only at the start.
 func Run(ctx context.Context, client *api.Client, o Options) error {
 	t := newModel(o.Colour)
 	t.Client = o.Client
@@ -78,7 +78,7 @@ func Run(ctx context.Context, client *api.Client, o Options) error {
 		tea.WithEnvironment(o.Environ),
 		tea.WithoutSignalHandler(),
 		tea.WithFPS(maxFrames),
-		tea.WithColorProfile(colorprofile.ANSI256), // the model leaves out colours,
+		tea.WithColorProfile(colorprofile.ANSI256), // the model removes colours
 	)
 	_, err = program.Run()
 	if errors.Is(err, tea.ErrProgramKilled) && ctx.Err() != nil {
@@ -87,7 +87,7 @@ func Run(ctx context.Context, client *api.Client, o Options) error {
 	return err
 }
 
-// polled is an answer of the observer, or the error in its place.
+// polled is an answer of the observer, or the error of the query.
 type polled struct {
 	all api.Sessions
 	err error
@@ -102,7 +102,8 @@ type teaModel struct {
 	interval time.Duration
 }
 
-// Init asks the observer after an interval, as Update does after each answer.
+// Init queries the observer after an interval, as Update does after each
+// answer.
 func (p teaModel) Init() tea.Cmd {
 	return tea.Tick(p.interval, func(time.Time) tea.Msg { return p.ask() })
 }

@@ -60,7 +60,8 @@ func (t *model) screen() string {
 	return strings.Join(lines, "\n")
 }
 
-// cut returns at most n lines, the last one with how to see those left out.
+// cut returns at most n lines. If it omits lines, the last one shows how to see
+// them.
 func cut(lines []string, n int, how string) []string {
 	if len(lines) <= n {
 		return lines
@@ -68,7 +69,7 @@ func cut(lines []string, n int, how string) []string {
 	return append(lines[:n-1:n-1], dim("  … "+how))
 }
 
-// padded returns n lines.
+// padded returns n lines: those of lines, then empty ones.
 func padded(lines []string, n int) []string {
 	return append(lines, make([]string, n)...)[:n]
 }
@@ -112,7 +113,7 @@ func (t *model) list() []string {
 // room returns how many sessions fit on the screen.
 func (t *model) room() int { return max(0, t.height-len(t.header())-2) }
 
-// header returns the summary, and what is wrong, if anything is.
+// header returns the summary, and the alarms.
 func (t *model) header() []string {
 	summary := fitParts(t.text("summary", ""), t.Width)
 	lines := []string{summary}
@@ -171,14 +172,14 @@ const listText = `{{define "summary"}}0 {{bold "sm top"}}{{if .All.Demo}} {{reve
 9 {{if ge .Width 120}}{{if not .All.NotWarned}}{{dim "  s send"}}{{end}}{{dim "  a pane  o page  h handoffs  y copy id"}}{{end}}
 {{end}}`
 
-// summary is what these templates show. Shown are the rows on the screen, if they are
-// not all, or the title of another view.
+// summary is the data of these templates. Shown are the numbers of the rows on
+// the screen, if not all are, or the title of another view.
 type summary struct {
 	*model
 	Agents      int
 	Needs       [urgency.Rests + 1]int
 	Listed      int
-	Levels      map[string]int // of pressure, of those at work
+	Levels      map[string]int // of active agents by pressure
 	Compactions int
 	Queued      int
 	Server      string
@@ -186,7 +187,7 @@ type summary struct {
 	Notices     string
 }
 
-// text returns the text of one of these templates.
+// text executes one of these templates.
 func (t *model) text(name, shown string) string {
 	sum := summary{
 		model:   t,
@@ -214,8 +215,9 @@ func (t *model) text(name, shown string) string {
 	return screen.Execute(templates(listText, t.now), name, sum)
 }
 
-// fitParts joins the parts of a line, each a line of text that begins with its
-// rank. Where there is no room the parts of the highest ranks are left out.
+// fitParts joins the parts of a line. Each part is a line of text that begins
+// with its rank. If there is no room, the parts of the highest ranks are
+// omitted.
 func fitParts(text string, width int) string {
 	for rank := byte('9'); ; rank-- {
 		line := ""
@@ -260,14 +262,14 @@ COST: as its client reports it
 : where its client reports none`
 
 const (
-	factsWidth   = 48 // of a column of facts, in cells, where there are several
+	factsWidth   = 48 // the minimum width of a column if facts has several, in cells
 	minPanel     = 12 // free lines that a panel needs
 	minPanelView = 30 // lines of a screen with a panel
-	maxTrend     = 12 // lines
+	maxTrend     = 12 // lines of the trend
 )
 
-// facts returns everything about a session: in as few columns as the height
-// needs, and what is left of it goes to the trend.
+// facts returns all fields of a session, in as few columns as the height needs;
+// the trend gets the remaining lines.
 func facts(s *api.Session, now time.Time, width, height int) []string {
 	fields := Fields(*s, now)
 	columns := max(1, min(width/factsWidth, 1+(len(fields)+4)/max(1, height)))

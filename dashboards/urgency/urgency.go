@@ -1,7 +1,7 @@
 // Package urgency orders agents by how soon they need a person, and rounds
 // forecasts in replies, so that all views have the same order and figures.
 //
-// It is pure.
+// Its functions are pure.
 package urgency
 
 import (
@@ -38,10 +38,12 @@ func Of(s *api.Session) Need {
 	return Works
 }
 
-// Unreached reports whether a session is at work and no notice can reach its agent.
+// Unreached reports whether a session is active and notices cannot reach its
+// agent.
 func Unreached(s *api.Session) bool { return Of(s) == Works && s.Enabled && !s.Reachable }
 
-// Notices returns a line about agents that get no notices, "" for none.
+// Notices returns a line about active agents without notices, "" if there are
+// none.
 func Notices(all *api.Sessions) string {
 	n := 0
 	for i := range all.Sessions {
@@ -61,7 +63,8 @@ func Notices(all *api.Sessions) string {
 // Resting reports whether a session is idle or quiet.
 func Resting(s *api.Session) bool { return Of(s) >= Idles }
 
-// Forecast returns in how many replies the next compaction is due, or nil.
+// Forecast returns the forecast of the replies until the next compaction, nil
+// if there is none.
 func Forecast(s *api.Session) *api.Range {
 	if s.Forecast == nil {
 		return nil
@@ -72,8 +75,8 @@ func Forecast(s *api.Session) *api.Range {
 // wholeCycle is the assumed length of a cycle, in replies, without a forecast.
 const wholeCycle = 100
 
-// Left returns in how many replies a compaction is due, rounded as it is shown: by
-// the forecast, else by the pressure, infinite while both are unknown.
+// Left returns the replies until the next compaction, rounded as shown: by the
+// forecast, else by the pressure, infinite if both are unknown.
 func Left(s *api.Session) float64 {
 	switch r := Forecast(s); {
 	case r != nil:
@@ -87,11 +90,11 @@ func Left(s *api.Session) float64 {
 // ManyReplies is the largest forecast that is shown.
 const ManyReplies = 1000
 
-// Replies rounds a forecast to the figure that is shown and sorted by: whole,
-// from 0 to ManyReplies.
+// Replies rounds a forecast for display and sorting: to a whole number from 0
+// to ManyReplies.
 func Replies(likely float64) int { return int(math.Round(min(ManyReplies, max(0, likely)))) }
 
-// ReplyCount formats what Replies returns: 40, 1000+.
+// ReplyCount formats the result of Replies: 40, 1000+.
 func ReplyCount(likely float64) string {
 	n := Replies(likely)
 	if n == ManyReplies {

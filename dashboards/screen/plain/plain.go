@@ -1,7 +1,8 @@
-// Package plain makes a text fit for one line of a terminal, or for a part of
-// one, without measuring it, and for a command line.
+// Package plain makes a text fit for one line of a terminal, or a part of one,
+// without measuring its width, and quotes words for a shell.
 //
-// It is pure, and small enough for programs that start on every turn.
+// Its functions are pure, and it is small enough for programs that start on every
+// turn.
 package plain
 
 import (
@@ -11,12 +12,13 @@ import (
 	"unicode/utf8"
 )
 
-// maxLine limits what an error prints of a hostile name, in bytes.
+// maxLine limits the line for a text, such as a hostile name in an error, in
+// bytes.
 const maxLine = 2000
 
-// Line makes a text fit for one line of a terminal: runs of space become one,
-// what does not print becomes "?", and a very long text loses its middle, as
-// advice is at the end.
+// Line makes a text fit for one line of a terminal: runs of white space become
+// one space, unprintable characters become "?", and a very long text loses its
+// middle, as errors end with the remedy.
 func Line(s string) string {
 	s = strings.Map(func(r rune) rune {
 		if r == unicode.ReplacementChar || !unicode.IsPrint(r) {
@@ -31,10 +33,10 @@ func Line(s string) string {
 	return s
 }
 
-// maxQuoted limits a foreign text in a message, in characters.
+// maxQuoted limits a quoted text, in characters.
 const maxQuoted = 60
 
-// Quote quotes a foreign text for a message, escaped and cut.
+// Quote quotes a text from elsewhere for a message, escaped and cut.
 func Quote(s string) string {
 	if r := []rune(s); len(r) > maxQuoted {
 		s = string(r[:maxQuoted]) + "…"
@@ -42,11 +44,12 @@ func Quote(s string) string {
 	return strconv.Quote(s)
 }
 
-// maxVisible limits what is shown of a foreign text, in characters.
+// maxVisible limits the result of Visible, in characters.
 const maxVisible = 200
 
-// Visible makes a foreign text fit to be shown: a long one is cut, and characters that
-// cannot be seen, or that turn the direction of those around them, become visible ones.
+// Visible makes a text from elsewhere fit to be shown: a long text is cut, and
+// characters that are invisible, or that change the direction of text, are
+// replaced by a visible one.
 func Visible(s string) string {
 	if utf8.RuneCountInString(s) > maxVisible {
 		s = string([]rune(s)[:maxVisible]) + "…"
@@ -59,8 +62,8 @@ func Visible(s string) string {
 	}, s)
 }
 
-// wordLetters are the characters that shells take for themselves, but for a = at the
-// beginning in zsh.
+// wordLetters are the characters that have no special meaning in shells, except
+// for a = at the beginning of a word in zsh.
 const wordLetters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_@%+=:,./-"
 
 // ShellQuote quotes a word for a shell.
