@@ -80,32 +80,32 @@ func (env *environ) documents(cmd *cobra.Command) (documentSource, error) {
 	if err != nil {
 		return nil, err
 	}
-	asked := &askedDocuments{ctx: cmd.Context(), client: client}
-	if _, err := asked.List(time.Now()); errors.Is(err, api.ErrNoObserver) {
+	observer := &observerDocuments{ctx: cmd.Context(), client: client}
+	if _, err := observer.List(time.Now()); errors.Is(err, api.ErrNoObserver) {
 		env.note("no observer answers for its documents; these are the files in %s", dir)
 		return files, nil
 	}
-	return asked, nil
+	return observer, nil
 }
 
-// askedDocuments requests the documents from the observer.
-type askedDocuments struct {
+// observerDocuments requests the documents from the observer.
+type observerDocuments struct {
 	ctx    context.Context // of the command
 	client *api.Client
 }
 
 // List, Current and Clear do the same as the methods of [handoff.Documents].
-func (a *askedDocuments) List(time.Time) ([]handoff.Document, error) {
+func (a *observerDocuments) List(time.Time) ([]handoff.Document, error) {
 	return a.client.Documents(a.ctx)
 }
 
-func (a *askedDocuments) Current(channel string) (doc handoff.Document, ok bool, err error) {
+func (a *observerDocuments) Current(channel string) (doc handoff.Document, ok bool, err error) {
 	answer, err := a.client.Document(a.ctx, channel)
 	answer.Document.Body = answer.Body
 	return answer.Document, err == nil, absent(err)
 }
 
-func (a *askedDocuments) Clear(channel string, _ time.Time) (n int, err error) {
+func (a *observerDocuments) Clear(channel string, _ time.Time) (n int, err error) {
 	answer, err := a.client.ClearDocuments(a.ctx, channel)
 	return answer.Cleared, absent(err)
 }

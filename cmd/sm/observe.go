@@ -86,7 +86,7 @@ func (env *environ) observe(
 	if err != nil {
 		return err
 	}
-	loud := quiet(env.Stderr, &o)
+	greeted := quiet(env.Stderr, &o)
 	if o.Passed, err = access.PassedBySystemd(); err != nil {
 		return err
 	}
@@ -98,7 +98,7 @@ func (env *environ) observe(
 	notifier := service.NewNotifier(env.Env, o.Logger)
 	var beside sync.WaitGroup
 	err = observer.Run(ctx, o, func(a *observer.App) {
-		beside.Go(func() { env.greet(ctx, a, o, loud) })
+		beside.Go(func() { env.greet(ctx, a, o, greeted) })
 		beside.Go(func() { notifier.Run(ctx, a) })
 		beside.Go(func() { cancel(watcher.run(ctx, a.Reload)) })
 	})
