@@ -11,7 +11,6 @@ import (
 	"cmp"
 	"encoding/json"
 	"fmt"
-	"iter"
 	"os"
 	"path/filepath"
 	"slices"
@@ -158,17 +157,12 @@ func (by *Caller) Inside() (sign string, inside bool) {
 // neither an agent nor a pane: the server has the environment of the pane in
 // which it was started.
 func (by *Caller) Origin(at time.Time) hook.Origin {
-	parent := os.Getppid()
-	return by.origin(at, "/proc", parent, proc.Lineage("/proc", parent))
+	return by.origin(at, "/proc", os.Getppid())
 }
 
-// origin is Origin of a process's child, by the line that begins with that process.
-func (by *Caller) origin(
-	at time.Time,
-	procDir string,
-	parent int,
-	line iter.Seq[proc.Process],
-) hook.Origin {
+// origin returns the Origin of a child of the process parent.
+func (by *Caller) origin(at time.Time, procDir string, parent int) hook.Origin {
+	line := proc.Lineage(procDir, parent)
 	o := hook.Origin{
 		Project: by.Get("CLAUDE_PROJECT_DIR"),
 		PID:     proc.ClientPID(by.Get("CLAUDE_PID"), parent, line),

@@ -21,11 +21,10 @@ func (by *Caller) CodexOrigin(
 	parent int,
 ) hook.Origin {
 	o := hook.Origin{}
-	line := proc.Lineage(procDir, parent)
-	pid := proc.ClientPID("", parent, line)
+	pid := proc.ClientPID("", parent, proc.Lineage(procDir, parent))
 	p, err := proc.Stat(procDir, pid)
 	if err == nil && !subagent && !isServer(pid, procDir) {
-		o = by.origin(at, procDir, parent, line)
+		o = by.origin(at, procDir, parent)
 		o.Project = ""
 		o.AutoCompact = hook.AutoCompact{} // settings of Claude Code
 		if !strings.HasPrefix(o.Provider, files.Client) {

@@ -25,7 +25,7 @@ func OfProcess(pid int) hook.Origin {
 	by := Caller{
 		Env: func(name string) (string, bool) { value, ok := env[name]; return value, ok },
 	}
-	o := by.origin(time.Now(), "/proc", pid, proc.Lineage("/proc", pid))
+	o := by.origin(time.Now(), "/proc", pid)
 	o.Project, _ = os.Readlink(filepath.Join("/proc", strconv.Itoa(pid), "cwd"))
 	o.AutoCompact = hook.AutoCompact{}
 	return o
