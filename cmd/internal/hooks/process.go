@@ -23,6 +23,7 @@ import (
 	"time"
 
 	"sm/cmd/internal/caller"
+	"sm/handoff/files"
 	"sm/handoff/proc"
 	"sm/transcript/claude/hook"
 )
@@ -85,9 +86,8 @@ func (p *Process) slower(limit time.Duration) time.Duration {
 // the version that it points to, else that of Executable.
 func (p *Process) Program() (string, error) {
 	self, err := p.Executable()
-	var info fs.FileInfo
 	if err == nil {
-		info, err = os.Stat(self)
+		_, err = os.Stat(self)
 	}
 	if errors.Is(err, fs.ErrNotExist) {
 		return "", errors.New("this program has been replaced or removed since it started; run it again")
@@ -100,7 +100,7 @@ func (p *Process) Program() (string, error) {
 	}
 	called, _ := exec.LookPath(p.CalledAs)
 	called, _ = filepath.Abs(called) // an error leaves a path that does not exist
-	if other, err := os.Stat(called); err == nil && os.SameFile(info, other) {
+	if files.Same(called, self) {
 		return called, nil
 	}
 	return self, nil
@@ -112,12 +112,7 @@ func (p *Process) Program() (string, error) {
 // into panes keep the name.
 func (p *Process) nameProgram(answer []byte, codex bool) []byte {
 	program, err := p.Program()
-	if err != nil {
-		return answer
-	}
-	self, err := os.Stat(program)
-	if found, foundErr := os.Stat(proc.LookPath(p.Get("PATH"), "sm")); err != nil ||
-		foundErr == nil && !codex && os.SameFile(self, found) {
+	if err != nil || !codex && files.Same(program, proc.LookPath(p.Get("PATH"), "sm")) {
 		return answer
 	}
 	return hook.NameProgram(answer, program)

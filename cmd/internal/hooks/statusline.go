@@ -54,22 +54,21 @@ func (p *Process) statusline(
 		}
 		ctx, cancel := context.WithTimeout(ctx, p.slower(sampleWork))
 		defer cancel()
-		sample := report
-		sample.SM = p.Origin(began)
+		report.SM = p.Origin(began)
 		// Without the guard these folders rarely have a guarded session. Checking
 		// them saves the wait for the observer.
 		wait := guard.Any([]string{
-			sample.SM.Project,
-			sample.ProjectDir,
-			sample.CurrentDir,
-			sample.CWD,
+			report.SM.Project,
+			report.ProjectDir,
+			report.CurrentDir,
+			report.CWD,
 		})
-		answer, answered := Post(ctx, Sockets(p.Env, args), sample.Encode(), wait)
+		answer, answered := Post(ctx, Sockets(p.Env, args), report.Encode(), wait)
 		var a hook.StatusAnswer
 		_ = json.Unmarshal(answer, &a) // without an observer there is no line
 		guarded = plain.Line(a.Line)
 		if wait && !answered {
-			guarded = overflowLine(&sample)
+			guarded = overflowLine(&report)
 		}
 	}
 	others := ""
