@@ -25,7 +25,9 @@ type stateEvent struct {
 	Mark uint64       `json:"mark,omitempty,string"`
 	Head string       `json:"head,omitempty"`
 	Rows []changedRow `json:"rows,omitempty"` // the changed ones
-	Keys []string     `json:"keys,omitzero"`  // of all rows; omitted if none was added or removed
+	// Keys are those of all rows. The first event has them, and each one after rows
+	// were added or removed.
+	Keys []string `json:"keys,omitzero"`
 }
 
 type changedRow struct {
