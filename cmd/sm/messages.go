@@ -4,14 +4,12 @@ import (
 	"cmp"
 	"context"
 	"crypto/rand"
-	"fmt"
 	"net/http"
 	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
-	"sm/dashboards/screen"
 	"sm/deploy/doctor"
 	"sm/observer/api"
 )
@@ -51,12 +49,9 @@ $ git log -1 --format=%s | sm send --important web -
 		if err != nil {
 			return err
 		}
-		fmt.Fprintf(env.Stdout, "queued as %s for %s\n", sent.ID, screen.OneLine(sent.To))
+		_ = env.print("queued as %s for %s", sent.ID, sent.To)
 		if sent.WaitsFor == api.WaitsForHooks {
-			fmt.Fprintln(
-				env.Stdout,
-				"the message waits for the first hook of the agent's present session; "+doctor.HooksRemedy,
-			)
+			_ = env.print("the message waits for the first hook of the agent's present session; " + doctor.HooksRemedy)
 		}
 		return nil
 	}))

@@ -19,7 +19,6 @@ import (
 	"sm/cmd/sm/internal/config"
 	"sm/cmd/sm/internal/term"
 	"sm/cmd/sm/internal/view"
-	"sm/dashboards/screen"
 	"sm/dashboards/screen/plain"
 	"sm/deploy/service"
 	"sm/handoff/files"
@@ -128,12 +127,10 @@ func (env *environ) greet(
 	o observer.Options,
 	greeted func(),
 ) {
-	wipe := func() {}
-	if term.IsTerminal(env.Stderr) {
-		wipe = term.ShowProgress(env.Stderr, progressText(o.Stats))
-	} else if !o.Demo {
+	if !o.Demo && !term.IsTerminal(env.Stderr) {
 		return
 	}
+	wipe := term.ShowProgress(env.Stderr, progressText(o.Stats))
 	select {
 	case <-a.Ready():
 		wipe()
@@ -207,11 +204,10 @@ func greeting(addrs []net.Addr, o observer.Options, sm string) string {
 	what := "Watching " + view.Counted(n, "transcript") + " in " + strings.Join(o.Watched(), ", ")
 	if o.Demo {
 		what = "Demo: all agents are simulated; Ctrl-C ends it"
-	}
-	if n == 0 && !o.Demo {
+	} else if n == 0 {
 		what += "; --demo shows simulated agents"
 	}
-	text := screen.OneLine(what) + "\n"
+	text := plain.Line(what) + "\n"
 	for _, addr := range addrs {
 		if tcp, ok := addr.(*net.TCPAddr); ok {
 			text += fmt.Sprintf("http://%s (or: %s open)\n", tcp, sm)

@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"errors"
-	"fmt"
 	"os/exec"
 	"runtime"
 
@@ -44,8 +43,7 @@ $ sm open --print    # only the address, for a browser on another machine behind
 		if !printOnly && env.browse(ctx, address) == nil {
 			return nil
 		}
-		_, err = fmt.Fprintln(env.Stdout, address)
-		return err
+		return env.print("%s", address)
 	}))
 }
 

@@ -2,7 +2,6 @@ package main
 
 import (
 	"cmp"
-	"context"
 	"os/exec"
 	"strings"
 	"time"
@@ -72,10 +71,7 @@ func (t *topRun) run(cmd *cobra.Command, _ []string) error {
 		Client:  t.client,
 	}
 	if t.server.URL != "" {
-		if err := t.configure(cmd); err != nil {
-			return err
-		}
-		return topOfAll(cmd.Context(), t.server, o)
+		return t.runCentral(cmd, o)
 	}
 	client, err := t.environ.client(cmd)
 	if err != nil {
@@ -111,13 +107,16 @@ func (t *topRun) configure(cmd *cobra.Command) error {
 	)
 }
 
-// topOfAll shows the sessions of all machines that write to a server.
-func topOfAll(ctx context.Context, at central.Options, o top.Options) error {
-	server, err := central.New(at)
+// runCentral shows the sessions of all machines that write to the server.
+func (t *topRun) runCentral(cmd *cobra.Command, o top.Options) error {
+	if err := t.configure(cmd); err != nil {
+		return err
+	}
+	server, err := central.New(t.server)
 	if err == nil {
 		defer server.Close()
 		o.Central = server
-		err = top.Run(ctx, nil, o)
+		err = top.Run(cmd.Context(), nil, o)
 	}
 	if err != nil {
 		return absentf("%w", err)
