@@ -7,7 +7,7 @@ import (
 	"sm/cmd/internal/hooks"
 	"sm/cmd/sm/internal/term"
 	"sm/cmd/sm/internal/view"
-	"sm/dashboards/screen"
+	"sm/dashboards/screen/plain"
 )
 
 // The exit codes. Scripts rely on them.
@@ -67,12 +67,12 @@ func absentf(format string, args ...any) error {
 
 // note prints a line to standard error.
 func (env *environ) note(format string, args ...any) {
-	fmt.Fprintln(env.Stderr, "sm: "+screen.OneLine(fmt.Sprintf(format, args...)))
+	fmt.Fprintln(env.Stderr, "sm: "+plain.Line(fmt.Sprintf(format, args...)))
 }
 
 // print prints a line to standard output.
 func (env *environ) print(format string, args ...any) error {
-	_, err := fmt.Fprintln(env.Stdout, screen.OneLine(fmt.Sprintf(format, args...)))
+	_, err := fmt.Fprintln(env.Stdout, plain.Line(fmt.Sprintf(format, args...)))
 	return err
 }
 

@@ -15,7 +15,6 @@ import (
 
 	"sm/cmd/internal/caller"
 	"sm/cmd/sm/internal/term"
-	"sm/dashboards/screen"
 	"sm/dashboards/screen/plain"
 	"sm/handoff/files"
 	"sm/handoff/guard"
@@ -256,7 +255,7 @@ func (env *environ) sessionDir(args []string) (string, error) {
 		}
 		dir, err := env.workDir()
 		if err != nil {
-			return "", fmt.Errorf("%s: %w; write an absolute path", screen.OneLine(name), err)
+			return "", fmt.Errorf("%s: %w; write an absolute path", plain.Line(name), err)
 		}
 		return filepath.Join(dir, name), nil
 	}
@@ -326,7 +325,7 @@ func awaitRestart(ctx context.Context, dir string, client guard.Client) error {
 		case err == nil && s.RestartRefused != "":
 			return fmt.Errorf(
 				"not restarted: %s; tell the user where the document is, and ask for a fresh session that reads it",
-				screen.OneLine(s.RestartRefused),
+				plain.Line(s.RestartRefused),
 			)
 		case err == nil && !s.KillRequested, !proc.Alive(client.PID, client.Start):
 			return nil

@@ -17,7 +17,7 @@ import (
 	"sm/cmd/sm/internal/term"
 	"sm/cmd/sm/internal/view"
 	"sm/dashboards/page"
-	"sm/dashboards/screen"
+	"sm/dashboards/screen/plain"
 	"sm/dashboards/top"
 	"sm/dashboards/urgency"
 	"sm/handoff/files"
@@ -119,8 +119,8 @@ func (env *environ) agentNames(
 	top.Sort(all.Sessions, top.ByUrgency, false)
 	for _, s := range all.Sessions {
 		names = append(names, cobra.CompletionWithDesc(
-			screen.OneLine(s.ShortName()),
-			screen.OneLine(s.DisplayName()+", "+s.Project+", "+page.Doing(&s)),
+			plain.Line(s.ShortName()),
+			plain.Line(s.DisplayName()+", "+s.Project+", "+page.Doing(&s)),
 		))
 	}
 	return names, how

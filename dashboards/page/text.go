@@ -23,7 +23,7 @@ func short(n int64) string {
 	case n < 0:
 		return "−" + short(-n)
 	case n >= 1000 && n < 9_950:
-		return strings.TrimSuffix(strconv.FormatFloat(float64(n)/1e3, 'f', 1, 64), ".0") + "k"
+		return screen.Tenths(float64(n)/1e3) + "k"
 	}
 	return screen.Tokens(n)
 }
@@ -58,7 +58,7 @@ func Work(seconds float64) string {
 	case d < 100*time.Minute:
 		return fmt.Sprintf("%.0f min", d.Minutes())
 	case d < 48*time.Hour:
-		return strings.TrimSuffix(fmt.Sprintf("%.1f", d.Hours()), ".0") + " h"
+		return screen.Tenths(d.Hours()) + " h"
 	default:
 		return fmt.Sprintf("%.0f days", d.Hours()/24)
 	}

@@ -25,10 +25,13 @@ func Tokens(n int64) string {
 	case n < 999_500:
 		return fmt.Sprintf("%dk", (n+500)/1000)
 	case n < 999_950_000:
-		return strings.TrimSuffix(fmt.Sprintf("%.1f", float64(n)/1e6), ".0") + "M"
+		return Tenths(float64(n)/1e6) + "M"
 	}
-	return strings.TrimSuffix(fmt.Sprintf("%.1f", float64(n)/1e9), ".0") + "G"
+	return Tenths(float64(n)/1e9) + "G"
 }
+
+// Tenths formats a figure with one decimal, or none if that is 0: 1, 1.2.
+func Tenths(x float64) string { return strings.TrimSuffix(fmt.Sprintf("%.1f", x), ".0") }
 
 // Bytes formats a byte count in decimal units.
 func Bytes(n float64) string {

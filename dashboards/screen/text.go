@@ -37,14 +37,11 @@ func Execute(
 	return text.String()
 }
 
-// OneLine makes a text fit for one line of a terminal; see [plain.Line].
-func OneLine(s string) string { return plain.Line(s) }
-
 // Text makes any text fit for one line of a terminal. All terminals agree on
 // the width of the result: it has no control characters and no characters of
 // zero width, and it is reduced to ASCII if terminals may disagree.
 func Text(s string) string {
-	s = OneLine(s)
+	s = plain.Line(s)
 	if !strings.ContainsFunc(s, func(r rune) bool { return r > 0x7e }) {
 		return s // it is ASCII
 	}

@@ -16,7 +16,6 @@ import (
 	"time"
 	"unicode"
 
-	"sm/dashboards/screen"
 	"sm/dashboards/screen/plain"
 	"sm/observer/socket"
 )
@@ -215,7 +214,7 @@ func wrongTemplate(text string) string {
 	tree.Mode = parse.SkipFuncCheck
 	if _, err := tree.Parse(text, "", "", map[string]*parse.Tree{}); err != nil {
 		return fmt.Sprintf("is not a template (%s); correct what is in {{ }}",
-			screen.OneLine(strings.TrimPrefix(err.Error(), "template: :")))
+			plain.Line(strings.TrimPrefix(err.Error(), "template: :")))
 	}
 	return ""
 }

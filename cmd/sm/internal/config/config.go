@@ -27,7 +27,7 @@ import (
 	"sm/alerts"
 	"sm/alerts/outbox"
 	"sm/dashboards/page"
-	"sm/dashboards/screen"
+	"sm/dashboards/screen/plain"
 	"sm/handoff"
 	"sm/handoff/files"
 	"sm/handoff/guard"
@@ -291,7 +291,7 @@ func Parse(name string, text []byte, flags *pflag.FlagSet, env Env) (*Config, er
 	var root any
 	if err := yaml.Unmarshal(text, &root); err != nil {
 		return nil, fmt.Errorf("%s: not valid YAML: %s; correct the indentation (spaces only), the quotes or the brackets there",
-			name, screen.OneLine(strings.TrimPrefix(err.Error(), "yaml: ")))
+			name, plain.Line(strings.TrimPrefix(err.Error(), "yaml: ")))
 	}
 	file, ok := root.(map[string]any)
 	if root != nil && !ok {

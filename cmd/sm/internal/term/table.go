@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"sm/dashboards/screen"
+	"sm/dashboards/screen/plain"
 )
 
 // Cell is one field of a table.
@@ -37,7 +38,7 @@ func (t *Table) Add(fields ...any) string {
 		if !ok {
 			c.text = fmt.Sprint(field)
 		}
-		c.text = screen.OneLine(c.text)
+		c.text = plain.Line(c.text)
 		row[i] = c
 	}
 	t.rows = append(t.rows, row)

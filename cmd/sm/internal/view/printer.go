@@ -122,7 +122,7 @@ func (to *Printer) funcs() template.FuncMap {
 			if x == nil {
 				return dim
 			}
-			return strings.TrimSuffix(fmt.Sprintf("%.1f", *x), ".0")
+			return screen.Tenths(*x)
 		},
 		"span":      g.span,
 		"histogram": g.histogram,
