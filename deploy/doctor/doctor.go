@@ -143,6 +143,6 @@ func (d *doctor) add(check string, status Status, remedy, format string, args ..
 			args[i] = cmp.Or(client.Version, "…")
 		}
 	}
-	f := Finding{check, status, fmt.Sprintf(format, args...), remedy, ""}
-	d.findings = append(d.findings, f)
+	text := fmt.Sprintf(format, args...)
+	d.findings = append(d.findings, Finding{check, status, text, remedy, ""})
 }
