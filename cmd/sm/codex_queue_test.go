@@ -193,8 +193,7 @@ func TestCodexQueueKills(t *testing.T) {
 		}
 		return ""
 	})
-	text, err := os.ReadFile(c.path)
-	noErrors(t, err)
+	text := readFile(t, c.path)
 	received := map[string]int{}
 	for _, m := range regexp.MustCompile(`"text":"\[sm message\][^"]* #([0-9a-f]{6})"`).FindAllSubmatch(
 		text,

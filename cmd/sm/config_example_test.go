@@ -1,7 +1,6 @@
 package main
 
 import (
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -26,8 +25,7 @@ func TestConfigExample(t *testing.T) {
 	}, execute(t, nil, "check-config", path)); diff != "" {
 		t.Errorf("check-config (-want +got):\n%s", diff)
 	}
-	text, err := os.ReadFile(path)
-	noErrors(t, err)
+	text := readFile(t, path)
 	var example, ours map[string]any
 	noErrors(t, yaml.Unmarshal(text, &example))
 	noErrors(t, yaml.Unmarshal(printed(t, config.Default()), &ours))
@@ -39,8 +37,7 @@ func TestConfigExample(t *testing.T) {
 // TestConfigExampleCompose tests that the configuration shown in the compose file is valid.
 func TestConfigExampleCompose(t *testing.T) {
 	t.Parallel()
-	text, err := os.ReadFile("../../deploy/compose/compose.yaml")
-	noErrors(t, err)
+	text := readFile(t, "../../deploy/compose/compose.yaml")
 	_, rest, found := strings.Cut(string(text), "#   metrics:\n")
 	part, _, ended := strings.Cut(rest, "\n#\n")
 	if !found || !ended {
@@ -59,8 +56,7 @@ func TestConfigExampleCompose(t *testing.T) {
 // model has its own.
 func TestConfigExamplePrices(t *testing.T) {
 	t.Parallel()
-	text, err := os.ReadFile(exampleConfig)
-	noErrors(t, err)
+	text := readFile(t, exampleConfig)
 	_, rest, found := strings.Cut(string(text), "\n  #   prices:\n")
 	rest, _, ended := strings.Cut(rest, "\n  prices: []")
 	if !found || !ended {

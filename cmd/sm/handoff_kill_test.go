@@ -112,8 +112,7 @@ type killRound struct {
 // without path.
 func readJournal(t *testing.T, path string) (list []killRound) {
 	t.Helper()
-	text, err := os.ReadFile(path)
-	noErrors(t, err)
+	text := readFile(t, path)
 	list = []killRound{{}}
 	for line := range bytes.Lines(text) {
 		var e event

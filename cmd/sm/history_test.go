@@ -235,7 +235,7 @@ func TestForkAlone(t *testing.T) {
 	n.Compact(transcript.Auto)
 	n.Reply()
 	paths := []string{filepath.Join(t.TempDir(), n.ID()+".jsonl")}
-	place(t, paths[0], n.Bytes())
+	writeFile(t, paths[0], n.Bytes())
 	paths = append(paths, "../../transcript/claude/testdata/shapes/s18_real_fork_order.jsonl")
 	for _, path := range paths {
 		r := reported(t, path)
@@ -269,8 +269,8 @@ func TestStrangeFiles(t *testing.T) {
 	s.Turn()
 	s.Read(20)
 	transcripttest.Written(t, dir, s)
-	place(t, filepath.Join(dir, "empty.jsonl"), nil)
-	place(t, filepath.Join(dir, "binary.jsonl"), []byte("\x1f\x8b\x00\x01\n\xff\xfe"))
+	writeFile(t, filepath.Join(dir, "empty.jsonl"), nil)
+	writeFile(t, filepath.Join(dir, "binary.jsonl"), []byte("\x1f\x8b\x00\x01\n\xff\xfe"))
 	r := reported(t, dir)
 	g := gridOf(t, dir)
 	if r.Sessions != 1 || r.Strange != 2 || g.Sessions != 1 || g.Strange != 2 {

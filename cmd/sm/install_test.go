@@ -66,9 +66,7 @@ func (r *installRig) write(path, text string, mode fs.FileMode) {
 
 func (r *installRig) read(path string) string {
 	r.t.Helper()
-	b, err := os.ReadFile(path)
-	noErrors(r.t, err)
-	return string(b)
+	return string(readFile(r.t, path))
 }
 
 // environ returns the process of a command that runs in this test.

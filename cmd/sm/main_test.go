@@ -1,6 +1,7 @@
 package main
 
 import (
+	"encoding/json"
 	"flag"
 	"os"
 	"path/filepath"
@@ -62,4 +63,25 @@ func noErrors(t testing.TB, err error) {
 	if err != nil {
 		t.Fatal(err)
 	}
+}
+
+func readFile(t testing.TB, path string) []byte {
+	t.Helper()
+	text, err := os.ReadFile(path)
+	noErrors(t, err)
+	return text
+}
+
+func readJSONFile(t *testing.T, path string, v any) {
+	t.Helper()
+	if err := json.Unmarshal(readFile(t, path), v); err != nil {
+		t.Fatalf("%s: %v", path, err)
+	}
+}
+
+// writeFile writes a file, and makes the folders of its path.
+func writeFile(t testing.TB, path string, content []byte) {
+	t.Helper()
+	noErrors(t, os.MkdirAll(filepath.Dir(path), 0o700))
+	noErrors(t, os.WriteFile(path, content, 0o600))
 }

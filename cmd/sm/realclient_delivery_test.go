@@ -104,8 +104,7 @@ func TestRealClientDeliveryToIdle(t *testing.T) {
 func TestRealClientDeliveryDialog(t *testing.T) {
 	r := newDeliveryRun(t)
 	path := filepath.Join(r.home.home, ".claude", "settings.json")
-	text, err := os.ReadFile(path)
-	noErrors(t, err)
+	text := readFile(t, path)
 	r.home.write(path, strings.Replace(string(text), `"Bash",`, "", 1))
 	r.begin(20_000)
 	made := filepath.Join(r.home.project, "made")

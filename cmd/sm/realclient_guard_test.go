@@ -20,8 +20,7 @@ func (r *policyRun) guards() {
 	r.sm.stop()
 	r.sm.configure("guard: {enabled: true}\n")
 	settings := filepath.Join(r.home.home, ".claude", "settings.json")
-	text, err := os.ReadFile(settings)
-	noErrors(r.t, err)
+	text := readFile(r.t, settings)
 	r.home.write(
 		settings,
 		strings.Replace(string(text), `"Bash",`, `"Bash", "Write", "Skill",`, 1),

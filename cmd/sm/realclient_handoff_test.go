@@ -4,7 +4,6 @@ package main
 
 import (
 	"fmt"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -69,8 +68,7 @@ func (r *policyRun) records(parts ...string) int {
 func countRecords(t *testing.T, paths []string, parts ...string) (n int) {
 	t.Helper()
 	for _, path := range paths {
-		text, err := os.ReadFile(path)
-		noErrors(t, err)
+		text := readFile(t, path)
 		for line := range strings.Lines(string(text)) {
 			if !slices.ContainsFunc(
 				parts,

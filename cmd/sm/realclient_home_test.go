@@ -92,8 +92,7 @@ func newHomeOf(t *testing.T, client string, stub *modelStub) *clientHome {
 
 func (h *clientHome) write(path, text string) {
 	h.t.Helper()
-	noErrors(h.t, os.MkdirAll(filepath.Dir(path), 0o700))
-	noErrors(h.t, os.WriteFile(path, []byte(text), 0o600))
+	writeFile(h.t, path, []byte(text))
 }
 
 func (h *clientHome) writeJSON(path string, v any) {
@@ -403,8 +402,7 @@ func (h *clientHome) status() (status, session string) {
 func (h *clientHome) turns() (n int) {
 	paths, _ := filepath.Glob(filepath.Join(h.projects, "*", "*.jsonl"))
 	for _, path := range paths {
-		text, err := os.ReadFile(path)
-		noErrors(h.t, err)
+		text := readFile(h.t, path)
 		for _, end := range []string{
 			`"subtype":"turn_duration"`,
 			`"text":"[Request interrupted by user`,
@@ -483,13 +481,4 @@ func (h *clientHome) another(than string) (session string) {
 		return ""
 	})
 	return session
-}
-
-func readJSONFile(t *testing.T, path string, v any) {
-	t.Helper()
-	text, err := os.ReadFile(path)
-	noErrors(t, err)
-	if err := json.Unmarshal(text, v); err != nil {
-		t.Fatalf("%s: %v", path, err)
-	}
 }

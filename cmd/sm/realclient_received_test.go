@@ -48,8 +48,7 @@ func (r *policyRun) received() (all []receivedText) {
 	r.t.Helper()
 	seen := map[string]bool{}
 	for _, path := range transcripts(r.t, r.home.projects) {
-		text, err := os.ReadFile(path)
-		noErrors(r.t, err)
+		text := readFile(r.t, path)
 		h := receivedText{session: strings.TrimSuffix(filepath.Base(path), ".jsonl"), cycle: 1}
 		for line := range bytes.Lines(text) {
 			var rec transcriptRecord

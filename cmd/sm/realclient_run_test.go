@@ -171,8 +171,7 @@ func boundaries(t *testing.T, projects, id string) (found []boundary) {
 		t.Fatalf("transcripts of %s: %q, %v", id, paths, err)
 	}
 	for _, path := range paths {
-		data, err := os.ReadFile(path)
-		noErrors(t, err)
+		data := readFile(t, path)
 		for line := range bytes.Lines(data) {
 			var b boundary
 			if json.Unmarshal(line, &b) != nil || b.Subtype != "compact_boundary" {

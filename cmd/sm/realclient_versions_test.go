@@ -141,8 +141,7 @@ const newestClient = "2.1.330"
 func knownNames(t *testing.T, projects string) {
 	t.Helper()
 	for _, path := range transcripts(t, projects) {
-		text, err := os.ReadFile(path)
-		noErrors(t, err)
+		text := readFile(t, path)
 		f := claude.NewFold("x", false)
 		for line := range bytes.Lines(text) {
 			_, _ = f.Line(

@@ -28,14 +28,8 @@ func (d *daemon) configFile() string {
 func (d *daemon) configure(text string) {
 	d.t.Helper()
 	fresh := d.configFile() + "~"
-	err := os.MkdirAll(filepath.Dir(fresh), 0o700)
-	if err == nil {
-		err = os.WriteFile(fresh, []byte(text), 0o600)
-	}
-	if err == nil {
-		err = os.Rename(fresh, d.configFile())
-	}
-	noErrors(d.t, err)
+	writeFile(d.t, fresh, []byte(text))
+	noErrors(d.t, os.Rename(fresh, d.configFile()))
 }
 
 // logged waits until the log has this many lines with a text.

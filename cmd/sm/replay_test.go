@@ -88,7 +88,7 @@ func TestReplayAgreesWithLive(t *testing.T) {
 	files := sessionFiles(t)
 	dir := t.TempDir()
 	for name, content := range files {
-		place(t, filepath.Join(dir, name), content)
+		writeFile(t, filepath.Join(dir, name), content)
 	}
 	said := func(path string, cycle int, kind, to string, at time.Time) string {
 		return fmt.Sprintf(
@@ -178,7 +178,7 @@ func replayOrder(t *testing.T, dir string) (names []string) {
 func grow(t *testing.T, d *daemon, name string, content []byte, whole scanned) {
 	t.Helper()
 	path := filepath.Join(d.projects, name)
-	place(t, path, []byte("{}\n"))
+	writeFile(t, path, []byte("{}\n"))
 	d.eventually("found", func() string {
 		if !slices.ContainsFunc(
 			d.sessions(),
@@ -221,10 +221,4 @@ func (d *daemon) sessions() []api.Session {
 	all, err := d.api.Sessions(d.t.Context())
 	noErrors(d.t, err)
 	return all.Sessions
-}
-
-func place(t *testing.T, path string, content []byte) {
-	t.Helper()
-	noErrors(t, os.MkdirAll(filepath.Dir(path), 0o700))
-	noErrors(t, os.WriteFile(path, content, 0o600))
 }

@@ -2,7 +2,6 @@ package main
 
 import (
 	"fmt"
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -53,24 +52,16 @@ func TestRunGuardedRestarts(t *testing.T) {
 func (r *runRig) lists(pid int, session string) {
 	r.t.Helper()
 	stat, err := proc.Stat("/proc", pid)
-	dir := filepath.Join(r.dir, ".claude", "sessions")
-	if err == nil {
-		err = os.MkdirAll(dir, 0o700)
-	}
-	if err == nil {
-		entry := fmt.Sprintf(
-			`{"pid":%d,"sessionId":%q,"procStart":%q}`,
-			pid,
-			session,
-			stat.Start,
-		)
-		err = os.WriteFile(
-			filepath.Join(dir, fmt.Sprintf("%d.json", pid)),
-			[]byte(entry),
-			0o600,
-		)
-	}
 	noErrors(r.t, err)
+	entry := fmt.Appendf(
+		nil,
+		`{"pid":%d,"sessionId":%q,"procStart":%q}`,
+		pid,
+		session,
+		stat.Start,
+	)
+	path := filepath.Join(r.dir, ".claude", "sessions", fmt.Sprintf("%d.json", pid))
+	writeFile(r.t, path, entry)
 }
 
 // TestForgedVariablesFreeNoSession tests that a session stays full whatever variables the

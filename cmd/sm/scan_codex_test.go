@@ -1,7 +1,6 @@
 package main
 
 import (
-	"encoding/json"
 	"os"
 	"path/filepath"
 	"testing"
@@ -35,10 +34,8 @@ func TestScanCodex(t *testing.T) {
 	threads := 0
 	estimates := 0
 	for _, name := range names {
-		b, err := os.ReadFile(name)
-		noErrors(t, err)
 		var scenario struct{ Threads []codexThread }
-		noErrors(t, json.Unmarshal(b, &scenario))
+		readJSONFile(t, name, &scenario)
 		for _, want := range scenario.Threads {
 			threads++
 			s, known := got[want.ID]
@@ -87,10 +84,8 @@ func TestScanCodexPaths(t *testing.T) {
 	day := filepath.Join(codexScenarios, "compressed/sessions/2026/11/22")
 	copyTo := func(name, to string) string {
 		t.Helper()
-		b, err := os.ReadFile(filepath.Join(day, name))
-		noErrors(t, err)
 		path := filepath.Join(dir, to)
-		noErrors(t, os.WriteFile(path, b, 0o600))
+		writeFile(t, path, readFile(t, filepath.Join(day, name)))
 		return path
 	}
 	const plain, packed = "rollout-2026-11-22T00-39-12-01a200b1-5830-7682-9191-0cdc4e0019dc.jsonl", "rollout-2026-11-22T00-39-13-01a200b1-5cd6-7722-b3ac-e0f81bca585a.jsonl.zst"
@@ -110,13 +105,7 @@ func TestScanCodexPaths(t *testing.T) {
 	}
 	const id = "11111111-1111-4111-8111-111111111111"
 	own := filepath.Join(dir, id+".jsonl")
-	if err := os.WriteFile(
-		own,
-		[]byte(`{"type":"assistant","uuid":"a","timestamp":"2026-01-02T08:00:00Z","message":{"id":"m","usage":{"input_tokens":7}}}`+"\n"),
-		0o600,
-	); err != nil {
-		t.Fatal(err)
-	}
+	writeFile(t, own, []byte(`{"type":"assistant","uuid":"a","timestamp":"2026-01-02T08:00:00Z","message":{"id":"m","usage":{"input_tokens":7}}}`+"\n"))
 	noErrors(t, os.Remove(renamed))
 	clients := map[string]string{}
 	for path, s := range scanJSON(t, dir) {

@@ -3,7 +3,6 @@ package main
 import (
 	"encoding/json"
 	"fmt"
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -66,8 +65,7 @@ func wholeEnds(t *testing.T, dir string, truth *transcripttest.Truth) bool {
 		if f.Tail == 0 {
 			continue
 		}
-		b, err := os.ReadFile(filepath.Join(dir, filepath.FromSlash(path)))
-		noErrors(t, err)
+		b := readFile(t, filepath.Join(dir, filepath.FromSlash(path)))
 		if json.Valid(b[int64(len(b))-f.Tail:]) {
 			return true
 		}

@@ -1,9 +1,7 @@
 package main
 
 import (
-	"errors"
 	"net"
-	"os"
 	"path/filepath"
 	"strings"
 	"syscall"
@@ -41,12 +39,7 @@ func TestServiceManager(t *testing.T) {
 		}
 	}
 	transcript := filepath.Join(d.projects, "p", "0d3e9ed6-5a1c-4d8c-9a39-000000000001.jsonl")
-	if err := errors.Join(
-		os.Mkdir(filepath.Dir(transcript), 0o700),
-		os.WriteFile(transcript, []byte(strings.Repeat("{}\n", 1000)), 0o600),
-	); err != nil {
-		t.Fatal(err)
-	}
+	writeFile(t, transcript, []byte(strings.Repeat("{}\n", 1000)))
 	d.vars = []string{"NOTIFY_SOCKET=" + path, "WATCHDOG_USEC=200000"}
 	d.launch()
 	for state := next(); state != "READY=1"; state = next() {

@@ -48,8 +48,7 @@ func TestServiceLetsTheObserverWork(t *testing.T) {
 			t.Skip(err)
 		}
 	}
-	unit, err := os.ReadFile("../../deploy/systemd/sm.service")
-	noErrors(t, err)
+	unit := readFile(t, "../../deploy/systemd/sm.service")
 	settings := map[string]string{}
 	for line := range strings.Lines(string(unit)) {
 		if key, value, ok := strings.Cut(strings.TrimSpace(line), "="); ok {
@@ -69,16 +68,9 @@ func TestServiceLetsTheObserverWork(t *testing.T) {
 	trace := filepath.Join(d.dir, "trace")
 	d.as = []string{"strace", "-D", "-f", "-qq", "-o", trace, "sm"}
 	d.start()
-	noErrors(t, os.Mkdir(filepath.Join(d.projects, "p"), 0o700))
 	const id = "0d3e9ed6-5a1c-4d8c-9a39-000000000001"
 	record := `{"type":"assistant","uuid":"u1","timestamp":"2026-06-01T10:00:00Z","message":{"id":"m1","model":"claude-haiku-4-5","usage":{"input_tokens":50000,"output_tokens":1}}}` + "\n"
-	if err := os.WriteFile(
-		filepath.Join(d.projects, "p", id+".jsonl"),
-		[]byte(record),
-		0o600,
-	); err != nil {
-		t.Fatal(err)
-	}
+	writeFile(t, filepath.Join(d.projects, "p", id+".jsonl"), []byte(record))
 	d.eventually("the transcript is read", func() string {
 		_, err := d.get("/sessions/" + id)
 		return message(err)
@@ -88,6 +80,7 @@ func TestServiceLetsTheObserverWork(t *testing.T) {
 	}
 	var text []byte
 	d.eventually("strace has written all", func() string {
+		var err error
 		if text, err = os.ReadFile(trace); err == nil &&
 			!strings.Contains(string(text), "exit_group(0") {
 			return "no exit"

@@ -2,7 +2,6 @@ package main
 
 import (
 	"bytes"
-	"errors"
 	"fmt"
 	"maps"
 	"os"
@@ -60,12 +59,7 @@ func TestStatuslineGuarded(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	state := filepath.Join(dir, "sessions", "WEB", ".state.json")
-	if err := errors.Join(
-		os.MkdirAll(filepath.Dir(state), 0o700),
-		os.WriteFile(state, []byte("{}"), 0o600),
-	); err != nil {
-		t.Fatal(err)
-	}
+	writeFile(t, state, []byte("{}"))
 	in := fmt.Sprintf(
 		`{"session_id":"s","cwd":%q,"context_window":{"used_percentage":42}}`,
 		filepath.Join(dir, "below"),
