@@ -93,11 +93,7 @@ func TestRegistryDenied(t *testing.T) {
 			pid,
 			idA,
 		)
-		r.must(os.WriteFile(
-			filepath.Join(dir, fmt.Sprint(pid, ".json")),
-			[]byte(text),
-			0o600,
-		))
+		r.write(filepath.Join(dir, fmt.Sprint(pid, ".json")), text, os.O_TRUNC)
 	}
 	want := func(what string, n int) {
 		t.Helper()

@@ -36,8 +36,7 @@ func TestFormats(t *testing.T) {
 		r.append(foreign, reply(1, 100))
 		r.append(packed, pack(t, reply(2, 200)+reply(3, 300)))
 		lock := filepath.Join(home, "thread-writer-locks", idA+".lock")
-		r.must(os.MkdirAll(filepath.Dir(lock), 0o700))
-		r.must(os.WriteFile(lock, nil, 0o600))
+		r.append(lock, "")
 		r.start()
 		if len(clients) == 0 {
 			t.Error("caught up before the clients were sent")

@@ -108,23 +108,16 @@ func TestLearn(t *testing.T) {
 		r.o.Learn = learn
 		r.append(r.path("-p", idA+".jsonl"), reply(1, 100))
 		outside := filepath.Join(filepath.Dir(r.root), "outside")
-		r.must(os.MkdirAll(outside, 0o700))
-		r.must(os.WriteFile(
-			filepath.Join(outside, idA+".jsonl"),
-			[]byte(reply(1, 100)),
-			0o600,
-		))
+		r.append(filepath.Join(outside, idA+".jsonl"), reply(1, 100))
 		r.append(at("-q", idB), reply(1, 100))
 		r.must(os.Symlink(outside, filepath.Join(other, "-link")))
-		r.must(os.MkdirAll(filepath.Join(other, "code"), 0o700))
-		r.must(os.WriteFile(at("code", idB), []byte(reply(1, 100)), 0o600))
+		r.append(at("code", idB), reply(1, 100))
 		r.start()
 		const idC = "33333333-3333-4333-8333-333333333333"
 		learn <- Root{other, claude.Format()}
 		r.hold("learnt", map[string]int64{at("-q", idB): 1})
 		r.chmod(filepath.Dir(at("code", idB)), 0o755) // inotify has an event for these
-		r.must(os.MkdirAll(filepath.Dir(at("code2", idB)), 0o700))
-		r.must(os.WriteFile(at("code2", idB), []byte(reply(1, 100)), 0o600))
+		r.append(at("code2", idB), reply(1, 100))
 		r.append(at("-q", idB), reply(2, 200))
 		r.append(at("-later", idC), reply(1, 100))
 		agent := filepath.Join(other, "-q", idB, "subagents", "agent-1.jsonl")
