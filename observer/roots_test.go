@@ -69,14 +69,11 @@ func TestElsewhere(t *testing.T) {
 	appendLines(t, path(1), boundary(ago(0), "b2", "manual", 90_000))
 	has("/compact", `agent_compactions_total{client="claude",trigger="manual"} 1`)
 	has("/compact", `agent_session_compactions_total{session="em",trigger="manual"} 1`)
-	noErrors(t, os.MkdirAll(filepath.Join(config, "sessions"), 0o700))
-	noErrors(t, os.WriteFile(filepath.Join(config, "sessions", "77.json"),
-		fmt.Appendf(
-			nil,
-			`{"pid":%d,"sessionId":%q,"procStart":"test 77","status":"waiting"}`,
-			os.Getpid(),
-			uuid(1),
-		), 0o600))
+	appendLines(t, filepath.Join(config, "sessions", "77.json"), fmt.Sprintf(
+		`{"pid":%d,"sessionId":%q,"procStart":"test 77","status":"waiting"}`,
+		os.Getpid(),
+		uuid(1),
+	))
 	r.until("its registry", func() bool {
 		return strings.Contains(
 			r.ask(http.MethodGet, "/sessions/em", "").Body,
