@@ -15,12 +15,11 @@ import (
 
 	"sm/observer/fleet"
 	"sm/observer/tally"
-	"sm/transcript"
 )
 
 // sampleState returns a file with every kind of record, and its content. It was written often
 // enough to have free pages and pages of old versions.
-func sampleState(t *testing.T) (image []byte, content fleet.Stored, messages map[transcript.Key]transcript.Key) {
+func sampleState(t *testing.T) (image []byte, content fleet.Stored) {
 	t.Helper()
 	dir := t.TempDir()
 	s := mustOpen(t, dir)
@@ -30,7 +29,6 @@ func sampleState(t *testing.T) (image []byte, content fleet.Stored, messages map
 		Settled:  true,
 		Counters: filled[tally.Counters](t),
 	}
-	messages = map[transcript.Key]transcript.Key{}
 	for i := range 20 {
 		d := fleet.Delta{
 			Settled:  true,
@@ -47,7 +45,6 @@ func sampleState(t *testing.T) (image []byte, content fleet.Stored, messages map
 			d.Records...,
 		)
 		content.Claims = append(content.Claims, d.Claims...)
-		learn(messages, d.Messages)
 		mustSave(t, s, d)
 	}
 	// Saved twice, so that both meta pages refer to the same content.
@@ -58,7 +55,7 @@ func sampleState(t *testing.T) (image []byte, content fleet.Stored, messages map
 	s.Close()
 	image, err := os.ReadFile(filepath.Join(dir, FileName))
 	noErrors(t, err)
-	return image[:usedBytes(t, image)], content, messages
+	return image[:usedBytes(t, image)], content
 }
 
 // Offsets in a meta page of bbolt, after a header of 16 bytes.
@@ -95,7 +92,7 @@ func setAsideFiles(t *testing.T, dir string) []string {
 }
 
 func TestDamagedFileIsSetAside(t *testing.T) {
-	image, _, _ := sampleState(t)
+	image, _ := sampleState(t)
 	page := os.Getpagesize()
 	edit := func(f func(b []byte)) []byte {
 		b := bytes.Clone(image)
@@ -157,7 +154,7 @@ func fillRandom(b []byte) {
 // TestDamagedRecordIsDropped tests that a damaged byte of a record loses only that record,
 // until it is stored again.
 func TestDamagedRecordIsDropped(t *testing.T) {
-	image, want, _ := sampleState(t)
+	image, want := sampleState(t)
 	lost := want.Files[7]
 	want.Files = slices.Delete(slices.Clone(want.Files), 7, 8)
 	// Old versions of its page contain it too.
@@ -266,7 +263,7 @@ func TestNewerVersionIsRefused(t *testing.T) {
 
 // TestMetaLeadsNowhere tests valid meta pages with invalid references.
 func TestMetaLeadsNowhere(t *testing.T) {
-	image, _, _ := sampleState(t)
+	image, _ := sampleState(t)
 	for _, at := range []int{16, 32, 40} { // root, list of free pages, number of pages
 		for _, value := range []uint64{0, 1, 2, 7, 1 << 20, 1 << 40, 1<<64 - 1, 1<<64 - 2} {
 			b := bytes.Clone(image)
