@@ -10,20 +10,20 @@ import (
 
 const (
 	hour = Instant(time.Hour)
-	// guessesAnHour is how often a cycle may be opened without any sign.
+	// guessesAnHour limits the cycles opened in an hour without a sign.
 	guessesAnHour = 3
-	// boundariesKept is how many keys of compactions are remembered for an agent.
+	// boundariesKept limits the compaction keys stored for an agent.
 	boundariesKept = 32
 )
 
 // settle is the maximum duration of a compaction.
 func (e *Engine) settle() Instant { return Instant(e.options.Settle) }
 
-// begin handles the start of a compaction. The attempt may fail, be blocked, or
-// only write a summary for later, so that it opens no cycle yet.
+// begin handles the start of a compaction. It opens no cycle: the attempt may
+// fail, be blocked, or only write a summary for later use.
 func (e *Engine) begin(a *AgentState, ev *Event) {
 	t := ev.at
-	again := a.Attempted < a.Opened && a.Opened < t // the one before has had its result
+	again := a.Attempted < a.Opened && a.Opened < t // the previous attempt has its result
 	fresh := a.Attempted == 0 || max(t-a.Attempted, a.Attempted-t) > duplicate || again
 	a.Attempted = max(a.Attempted, t)
 	late := a.Cause == CauseCompaction && a.First == 0 && t <= a.Opened+e.settle()
@@ -31,7 +31,7 @@ func (e *Engine) begin(a *AgentState, ev *Event) {
 		if fresh {
 			e.counters.Attempts[ev.Trigger]++
 		}
-		return // its result is known already: without a reply there is nothing new to compact
+		return // its result has arrived: without a reply there is nothing new to compact
 	}
 	if fresh {
 		e.countAttempt(a)
@@ -42,9 +42,10 @@ func (e *Engine) begin(a *AgentState, ev *Event) {
 	a.Trigger = ev.Trigger
 }
 
-// countAttempt counts the latest compaction attempt once, when it has a result,
-// lapses or is followed by another attempt. A client that continues without a
-// result has only written a summary for later, which is not counted.
+// countAttempt counts the latest compaction attempt once: when its result
+// arrives, when it lapses, or when another attempt follows. An attempt after
+// which the client continues without a result is not counted, since it only
+// wrote a summary for later use.
 func (e *Engine) countAttempt(a *AgentState) {
 	if a.Uncounted {
 		a.Uncounted = false
@@ -52,9 +53,9 @@ func (e *Engine) countAttempt(a *AgentState) {
 	}
 }
 
-// Dismiss ends compactions without result that began at or before the given time and whose
-// clients are back at their prompts, or continue with their old contexts. It returns their
-// number.
+// Dismiss ends the compactions that began at or before the given time, have no
+// result, and whose agents are back at their prompts or continue with their old
+// contexts, as back reports. It returns the number of compactions ended.
 func (e *Engine) Dismiss(before time.Time, back func(agent string) bool) (n int) {
 	for _, a := range e.sorted() {
 		if a.Compacting && !a.Begun.Time().After(before) && back(a.Agent) {
@@ -72,7 +73,8 @@ func (e *Engine) dismiss(a *AgentState) {
 	a.endCompaction()
 }
 
-// lapses returns when a compaction without result is given up, 0 for none.
+// lapses returns the time at which a compaction without a result is given up, 0
+// if none is in progress.
 func (e *Engine) lapses(a *AgentState) Instant {
 	if !a.Compacting {
 		return 0
@@ -80,8 +82,9 @@ func (e *Engine) lapses(a *AgentState) Instant {
 	return a.Begun + e.settle()
 }
 
-// lapse gives up a compaction that has shown no result for too long, so that a
-// lost sign blocks nothing. Begun stays: a late result still belongs to it.
+// lapse gives up a compaction that has had no result for Options.Settle, so
+// that a lost sign blocks nothing. Begun stays set: a late result still belongs
+// to it.
 func (e *Engine) lapse(a *AgentState, now Instant) {
 	if end := e.lapses(a); end != 0 && now >= end {
 		a.Compacting = false
@@ -99,7 +102,7 @@ func (e *Engine) compacted(a *AgentState, ev *Event) {
 	case SignBoundary:
 		if ev.Key != 0 {
 			if slices.Contains(a.Boundaries, ev.Key) {
-				if ev.Key == a.Boundary && ev.Trigger != a.Made { // more is known of it by now
+				if ev.Key == a.Boundary && ev.Trigger != a.Made { // this copy has the final trigger
 					e.forget(a, ev)
 					e.learn(a, ev)
 					e.count(a, ev, ev.Trigger)
@@ -124,7 +127,8 @@ func (e *Engine) compacted(a *AgentState, ev *Event) {
 	e.sign(a, ev)
 }
 
-// triggerOf returns the trigger of a compaction, or else that of its attempt.
+// triggerOf returns the trigger of a compaction or, if the sign has none, the
+// trigger of its attempt.
 func (e *Engine) triggerOf(a *AgentState, o *Event) Trigger {
 	if o.Trigger == transcript.Unknown && a.Begun != 0 && o.at >= a.Begun &&
 		o.at <= a.Begun+e.settle() {
@@ -133,11 +137,11 @@ func (e *Engine) triggerOf(a *AgentState, o *Event) Trigger {
 	return o.Trigger
 }
 
-// shrunk reports whether a reading shows a compaction before any sign of it has
-// arrived: it was made after the compaction began, and is smaller than the last
-// one by more than the two points by which rounded percentages can differ. Any
-// other reading of the transcript shows that the client continued without
-// compacting.
+// shrunk reports whether a reading shows a compaction of which no sign has
+// arrived yet: it was made after the compaction began, and it is smaller than
+// the last reading by more than two percentage points, the error of rounded
+// percentages. Any other reading from the transcript shows that the client
+// continued without compacting.
 func (e *Engine) shrunk(a *AgentState, r *Reading) bool {
 	before, known := a.current()
 	if a.Begun == 0 || r.At <= a.Begun || r.At > a.Begun+e.settle() || !known ||
@@ -147,7 +151,7 @@ func (e *Engine) shrunk(a *AgentState, r *Reading) bool {
 	if r.Source == transcript.FromStatusline &&
 		a.Readings[transcript.FromTranscript].At != 0 &&
 		r.At <= a.Begun+lag {
-		return false // may belong to an earlier reading that is still to come
+		return false // may be a copy of an earlier reading that has not arrived yet
 	}
 	if r.Tokens+margin(r.Window) >= before.Tokens {
 		if r.Source == transcript.FromTranscript {
@@ -158,8 +162,8 @@ func (e *Engine) shrunk(a *AgentState, r *Reading) bool {
 	return true
 }
 
-// guess opens a cycle without a sign. If that has happened too often, it only
-// ends the compaction.
+// guess opens a cycle without a sign. After guessesAnHour such cycles in an
+// hour it only ends the compaction.
 func (e *Engine) guess(a *AgentState, t Instant) {
 	if len(a.Guesses) == guessesAnHour && a.Guesses[0] > t-hour {
 		e.dismiss(a)
@@ -174,25 +178,27 @@ func (e *Engine) guess(a *AgentState, t Instant) {
 		Trigger: transcript.Unknown,
 		at:      t,
 	})
-	// It happened some time before: a smaller reading from then is of this cycle too.
+	// The compaction happened some time before t: a smaller reading from then
+	// belongs to the new cycle, too.
 	if a.Before.Source == transcript.FromTranscript {
 		begun = max(begun, a.Before.At)
 	}
 	a.Opened = min(a.Opened, begun+1)
 }
 
-// margin returns by how many tokens two figures for one context may differ.
+// margin returns the largest difference, in tokens, between two figures for the
+// same context.
 func margin(window int64) int64 { return max(0, window) / 50 }
 
-// noticeCompacted notifies the parent, or the operator if there is none, once
-// that the agent was compacted and still runs.
+// noticeCompacted notifies the parent, or the operator if there is no parent,
+// once that the agent was compacted and still runs.
 func (e *Engine) noticeCompacted(a *AgentState, o *Event, trigger Trigger) {
 	if trigger == transcript.Idle || a.Sent[KindCompacted].At != 0 {
 		return
 	}
 	if trigger == transcript.Unknown &&
 		(o.Sign == SignSessionStart || o.Sign == SignPostCompact) {
-		return // the boundary has the trigger
+		return // the boundary will arrive with the trigger
 	}
 	d := a.data()
 	d.Trigger = trigger.String()

@@ -6,8 +6,8 @@ import (
 	"sm/transcript"
 )
 
-// belongs reports whether a sign belongs to the current cycle or an earlier one, so
-// that it opens no cycle.
+// belongs reports whether a sign belongs to the current cycle or an earlier
+// one, and therefore opens no cycle.
 func (e *Engine) belongs(a *AgentState, o *Event) bool {
 	fresh := a.First == 0
 	r, known := a.current()
@@ -15,31 +15,34 @@ func (e *Engine) belongs(a *AgentState, o *Event) bool {
 	case o.at < a.Opened || !fresh && o.at <= a.First:
 		return true
 	case o.Handoff != 0 && o.Handoff == a.Handoff && (o.Key == 0 || !a.Keyed):
-		return true // however late: while a human types the prompt waits for minutes
+		return true // however late: the prompt waits for minutes while a person types
 	case o.at > a.Opened+e.settle():
 		return false
 	case o.Sign == SignBoundary && a.Boundary != 0 && o.Key != 0:
-		return false // two boundaries are two, however close
+		return false // two boundaries are two compactions, however close
 	case !o.compacted() && o.Key != 0 && a.Keyed:
-		return false // and so are two sessions
-	case o.Handoff != 0: // another one, unless an older version has seen it begin, which kept no key
+		return false // two session keys are two sessions
+	case o.Handoff != 0:
+		// Another handoff, unless an older version, which stored no key, opened this
+		// cycle.
 		return a.Handoff == 0 && a.Cause == CauseHandoff
 	case a.Cause == CauseNone:
 		return false
 	case a.Cause == CauseCompaction && (o.Sign == signClear || o.Sign == signHandoff):
-		return false // but a new session may be how an old client compacts
+		return false // a new session, in contrast, may be how an old client compacts
 	case fresh:
 		return true
 	case o.compacted() != (a.Cause == CauseCompaction), !o.compacted() &&
 		o.at > a.Opened+skew:
 		return false
 	case a.Begun > a.First && o.at >= a.Begun:
-		return false // the client has begun anew since
+		return false // another compaction has begun since
 	case o.compacted() && known && a.Before.Tokens > 0 &&
 		r.Tokens+margin(r.Window) >= a.Before.Tokens:
 		return false // the context has grown back to its size before the cycle
 	}
-	// A straggler, unless its like has been here.
+	// A late sign of this cycle, unless a sign of the same kind has arrived
+	// before.
 	seen := a.Signs[o.Sign]
 	return seen == 0 || max(seen-o.at, o.at-seen) <= duplicate
 }
@@ -51,15 +54,16 @@ func (e *Engine) sign(a *AgentState, o *Event) {
 		return
 	}
 	other := o.compacted() != (a.Cause == CauseCompaction)
-	// A sign from before the last reading of the cycle before is of that cycle, too.
-	// Samples show the old context for a while even after the sign.
+	// A sign that is older than the last reading of the previous cycle belongs
+	// to that cycle. Status line samples show the old context for a while after
+	// the sign.
 	older := o.at <= a.Before.At &&
 		(a.Before.Source == transcript.FromTranscript || o.at <= a.Before.At-skew)
 	if o.at < a.Opened && (other || older || a.Opened-o.at > e.settle()) {
 		return
 	}
 	if a.Cause == CauseNone {
-		return // from before all that is known of the agent
+		return // older than everything recorded for the agent
 	}
 	a.Opened = min(a.Opened, o.at)
 	if o.compacted() {
@@ -121,7 +125,8 @@ func (e *Engine) open(a *AgentState, o *Event) {
 		Made:   transcript.Unknown,
 	}
 	e.withdrawOld(a, o)
-	// Readings from before the opening leave the cycle; the newest of them is Before.
+	// Readings from before the opening leave the cycle; Before keeps the
+	// newest.
 	for i, r := range a.Readings {
 		if r.At > o.at {
 			a.First = sooner(a.First, r.At)
@@ -141,7 +146,8 @@ func (e *Engine) open(a *AgentState, o *Event) {
 	e.decide(a)
 }
 
-// dateBackEcho dates a sample that is an echo back to the opening.
+// dateBackEcho sets the time of a sample to that of the opening if it shows the
+// context from before the opening.
 func (e *Engine) dateBackEcho(a *AgentState, at Instant) {
 	sample := &a.Readings[transcript.FromStatusline]
 	if sample.At <= at {
@@ -164,12 +170,12 @@ func (e *Engine) dateBackEcho(a *AgentState, at Instant) {
 	sample.At = at
 }
 
-// withdrawOld withdraws the notices of the previous cycle. Notices based on a reading
-// that is newer than the opening belong to the new cycle and stay.
+// withdrawOld withdraws the notices of the previous cycle. Notices based on a
+// reading newer than the opening belong to the new cycle and stay.
 func (e *Engine) withdrawOld(a *AgentState, o *Event) {
 	old := contextKinds()
 	if !o.compacted() && o.Cause != CauseRewind {
-		// After a clear it is no news that the agent was compacted before.
+		// A clear makes the report of an earlier compaction pointless.
 		old = append(old, KindCompacted)
 	}
 	var gone []Kind
@@ -200,7 +206,8 @@ func (e *Engine) reset(a *AgentState, o *Event) {
 		return
 	}
 	if a.Data == 0 && a.Cause == CauseNone {
-		// Nothing has been read yet: the agent's first session, and its first cycle.
+		// Nothing has been read yet: this is the agent's first session in its
+		// first cycle.
 		a.Opened = max(a.Opened, o.at)
 		a.Session = o.Key
 		a.Keyed = o.Key != 0
@@ -216,8 +223,8 @@ func (a *AgentState) endCompaction() {
 	a.Trigger = transcript.Unknown
 }
 
-// rewound opens a cycle after the client has gone back in its conversation. The
-// transcript shows this exactly, so that no other sign belongs to it.
+// rewound opens a cycle after a rewind of the conversation. The transcript
+// records a rewind exactly, so no other sign belongs to the cycle.
 func (e *Engine) rewound(a *AgentState, o *Event) {
 	if o.at <= a.Opened {
 		return // of an earlier cycle, or a duplicate
@@ -231,8 +238,8 @@ func (e *Engine) rewound(a *AgentState, o *Event) {
 	e.decide(a)
 }
 
-// clearContext handles a client that has gone back to the very beginning and shows no
-// context.
+// clearContext handles a sample without tokens of a client that has gone back
+// to the beginning of its conversation.
 func (e *Engine) clearContext(a *AgentState, t Instant) {
 	if t < a.Opened || t < a.Sampled || t <= a.Readings[transcript.FromTranscript].At {
 		return
@@ -242,9 +249,10 @@ func (e *Engine) clearContext(a *AgentState, t Instant) {
 	e.levelOf(a)
 }
 
-// stillValid reports whether a notice is still valid after a rewind because the
-// agent read it in a part of the conversation that remains. A milder notice that
-// was covered by the critical one goes with that.
+// stillValid reports whether a notice is still valid after a rewind, because
+// the agent read it in the part of the conversation that remains. A milder
+// notice that was covered by the critical notice is valid as long as that
+// notice is.
 func (a *AgentState) stillValid(k Kind, o *Event) bool {
 	s := a.Sent[k]
 	if o.Cause != CauseRewind || s.At == 0 {
@@ -253,6 +261,6 @@ func (a *AgentState) stillValid(k Kind, o *Event) bool {
 	if s.Key.Agent == "" && k != KindCritical {
 		return a.stillValid(KindCritical, o)
 	}
-	at := cmp.Or(s.Read, s.At) // not known to be read: the time of its cause counts
+	at := cmp.Or(s.Read, s.At) // the time of its cause if it was not read
 	return at <= o.Left || at > o.Until
 }

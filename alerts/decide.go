@@ -9,12 +9,12 @@ import (
 	"sm/transcript"
 )
 
-// operatorCopy is the Ref of the operator's copy of a notice to the parent.
+// operatorCopy is the Ref of the operator's copy of a notice to a parent.
 const operatorCopy = "operator"
 
-// send sends a notice unless the agent is muted. The caller has checked that it was not
-// sent before. Without a recipient that can be reached it counts as covered: a later parent
-// is not notified.
+// send sends a notice unless the agent is muted. The caller has checked that it
+// was not sent before. A notice without a reachable recipient counts as
+// covered: a parent that appears later does not get it.
 func (e *Engine) send(a *AgentState, k Kind, at Instant, d Data) {
 	if k != KindNoData {
 		a.cover(k, at)
@@ -61,10 +61,11 @@ func (e *Engine) send(a *AgentState, k Kind, at Instant, d Data) {
 	e.counters.Notices[k]++
 }
 
-// recipients returns who gets a notice: about its context the agent, about a compaction its
-// parent or else, if configured, the operator, about a storm both, and about missing data
-// the operator. An agent that cannot be reached gets none; a parent gets reports while any
-// agent can be reached. Until the parent itself can be, the operator gets them, too.
+// recipients returns the recipients of a notice: the agent for its context, its
+// parent or else, if configured, the operator for a compaction, both for a
+// storm, and the operator for missing data. An agent that cannot be reached
+// gets no notice. A parent gets reports while any agent can be reached; until
+// the parent itself can be reached, the operator gets them as well.
 func (e *Engine) recipients(a *AgentState, k Kind) (to []Target) {
 	operator := Target{Role: Operator}
 	switch {
@@ -103,11 +104,11 @@ func (e *Engine) withdraw(a *AgentState, list ...Kind) {
 	}
 }
 
-// contextKinds returns the notices to an agent about its own context.
+// contextKinds returns the kinds of notices to an agent about its own context.
 func contextKinds() []Kind { return []Kind{KindWarning, KindCritical, KindForecast} }
 
-// updateMuted follows the settings. Muting withdraws the notices of an agent; unmuting
-// checks its context again if it is recent.
+// updateMuted applies Options.Disabled. Muting withdraws the notices of an
+// agent; unmuting checks its context again if the reading is recent.
 func (e *Engine) updateMuted(a *AgentState, t Instant) {
 	muted := e.options.Disabled
 	if muted == a.Muted {
@@ -124,10 +125,11 @@ func (e *Engine) updateMuted(a *AgentState, t Instant) {
 	}
 }
 
-// reaches reports whether notices can reach an agent, or any with "".
+// reaches reports whether notices can reach the agent, or any agent for "".
 func (e *Engine) reaches(agent string) bool { return e.Reaches == nil || e.Reaches(agent) }
 
-// SendUnsent does what Tick does for an agent that can be reached from now on.
+// SendUnsent sends the notices that an agent has missed, like Tick, once the
+// agent can be reached.
 func (e *Engine) SendUnsent(agent string) []Action {
 	e.out = nil
 	if a := e.agents[agent]; a != nil {
@@ -136,8 +138,9 @@ func (e *Engine) SendUnsent(agent string) []Action {
 	return e.out
 }
 
-// sendUnsent sends the notices about the present context that were not sent because the
-// agent could not be reached. Those that the critical notice covers stay unsent.
+// sendUnsent sends the notices about the present context that were not sent
+// because the agent could not be reached. Notices covered by the critical
+// notice stay unsent.
 func (e *Engine) sendUnsent(a *AgentState) {
 	unsent := slices.DeleteFunc(contextKinds(), func(k Kind) bool {
 		return a.Sent[k].At == 0 || a.Sent[k].Key.Agent != ""
@@ -153,8 +156,8 @@ func (e *Engine) sendUnsent(a *AgentState) {
 	e.decide(a)
 }
 
-// revise checks an agent against new settings. While the reading stays, only
-// thresholds change a level.
+// revise checks an agent against new settings. The reading is unchanged, so
+// only new thresholds can change the level.
 func (e *Engine) revise(a *AgentState) {
 	was := a.Level
 	now := e.levelOf(a)
@@ -172,11 +175,11 @@ func (e *Engine) revise(a *AgentState) {
 	}
 }
 
-// sameTurn is how far apart two events about the start of one turn may be: its
-// hook and its record in the transcript.
+// sameTurn is the maximum distance between the hook and the transcript record
+// of one prompt.
 const sameTurn = Instant(5 * time.Second)
 
-// startTurn handles a prompt.
+// startTurn handles a prompt. Several sources may report the same prompt.
 func (a *AgentState) startTurn(t Instant) {
 	if t < a.Started || t < a.Ended || a.InTurn && t-a.Started <= sameTurn {
 		return
@@ -197,7 +200,7 @@ func (a *AgentState) endTurn(t Instant) {
 	a.Ended = t
 	a.Silent = false
 	a.Growth.pass(t)
-	a.Growth.At = 0 // it rests
+	a.Growth.At = 0 // the agent is idle
 	a.Growth.turn()
 }
 
@@ -219,7 +222,8 @@ func (a *AgentState) busy() bool {
 	return a.Active && (a.InTurn || a.Ended == 0) && !a.Compacting
 }
 
-// noDataDue returns when a lack of readings becomes a notice, 0 for never.
+// noDataDue returns the time at which missing readings cause a notice, 0 for
+// never.
 func (e *Engine) noDataDue(a *AgentState) Instant {
 	if !a.busy() || a.Silent || a.Muted || e.options.NoDataAfter <= 0 {
 		return 0
@@ -227,12 +231,13 @@ func (e *Engine) noDataDue(a *AgentState) Instant {
 	return a.lastSign() + Instant(e.options.NoDataAfter)
 }
 
-// lastSign returns the last event about work or rest, from which silence counts.
+// lastSign returns the time of the newest reading or event of the agent's
+// activity. Options.NoDataAfter counts from it.
 func (a *AgentState) lastSign() Instant {
 	return max(a.Data, a.Turned, a.Started, a.Attempted)
 }
 
-// sendNoData begins an episode without data.
+// sendNoData begins an episode without data and sends its notice.
 func (e *Engine) sendNoData(a *AgentState, t Instant) {
 	a.Silent = true
 	a.Episodes++
@@ -242,17 +247,18 @@ func (e *Engine) sendNoData(a *AgentState, t Instant) {
 	e.send(a, KindNoData, t, d)
 }
 
-// minutes rounds, to at least 1.
+// minutes rounds a duration to minutes, at least 1.
 func minutes(d Instant) int {
 	return int(max(1, time.Duration(d).Round(time.Minute)/time.Minute))
 }
 
-// burstsKept is the minimum number of automatic compactions kept for storms.
+// burstsKept is the minimum number of automatic compactions kept for detecting
+// storms.
 const burstsKept = 16
 
-// count counts the compaction that opened the current cycle if it was automatic.
-// A compaction may have another trigger than its attempt, so that a sign with
-// the trigger corrects one without.
+// count counts the compaction that opened the current cycle if it was
+// automatic. A later sign can correct the count: a compaction may have another
+// trigger than its attempt.
 func (e *Engine) count(a *AgentState, o *Event, trigger Trigger) {
 	if a.Made != transcript.Unknown && o.Trigger != transcript.Idle {
 		return
@@ -278,8 +284,9 @@ func (e *Engine) count(a *AgentState, o *Event, trigger Trigger) {
 	}
 }
 
-// stormOf returns how many automatic compactions make a storm of the latest one,
-// 0 for none; turns is set if it is a storm by turns.
+// stormOf returns the number of automatic compactions in the storm that the
+// latest one completes, 0 if it completes none. turns is set if the turns, not
+// the time, make it a storm.
 func (e *Engine) stormOf(a *AgentState) (count, turns int) {
 	s := e.options.Storm
 	last := a.Bursts[len(a.Bursts)-1]
@@ -292,7 +299,7 @@ func (e *Engine) stormOf(a *AgentState) (count, turns int) {
 		return count, 0
 	}
 	if len(a.Bursts) < 2 || a.Turns == 0 {
-		return 0, 0 // without any turn known, none have passed
+		return 0, 0 // no turn is recorded
 	}
 	if turns = last.Turn - a.Bursts[len(a.Bursts)-2].Turn + 1; turns <= s.Turns {
 		return 2, turns
@@ -300,7 +307,7 @@ func (e *Engine) stormOf(a *AgentState) (count, turns int) {
 	return 0, 0
 }
 
-// storm begins a storm and sends the notice once a cycle.
+// storm begins a storm and sends its notice, at most once a cycle.
 func (e *Engine) storm(a *AgentState, at Instant, count, turns int) {
 	a.Storming = true
 	if a.Sent[KindStorm].At != 0 {

@@ -12,11 +12,11 @@ import (
 )
 
 const (
-	// duplicate is the maximum distance of the stamps of an event that arrives
-	// twice, for example from a hook that is registered twice.
+	// duplicate is the maximum distance between the stamps of an event that
+	// arrives twice, for example from a hook that is registered twice.
 	duplicate = Instant(2 * time.Second)
-	// skew is how far stamps may run ahead of the clock before the clock counts as
-	// set back.
+	// skew is how far stamps may be ahead of the clock before the engine
+	// concludes that the clock was set back.
 	skew = Instant(30 * time.Second)
 	// lag is the maximum delay of the transcript behind a sample.
 	lag = Instant(5 * time.Second)
@@ -42,19 +42,20 @@ type Engine struct {
 
 	learned map[Clients][]int64 // sizes before automatic compactions
 
-	// Reaches reports whether notices can reach an agent, or any with ""; nil: they reach
-	// all. A notice that cannot be sent is sent by a later Tick, or by SendUnsent, if it
-	// still applies then.
+	// Reaches reports whether notices can reach the agent, or any agent for "".
+	// If nil, they reach all agents. A later Tick or SendUnsent sends a notice
+	// that could not be sent, if it still applies then.
 	Reaches func(agent string) bool
-	// Title names an agent for the operator; nil for its name or id.
+	// Title returns the name of an agent for the operator. If nil, the agent's
+	// own name or id is used.
 	Title func(agent string) string
 
 	reminders map[string]*Reminder // by id
 	taken     map[string]Reminder  // as of the last Take
 }
 
-// New returns an engine without agents. It fails if a text is no valid template or
-// uses an unknown field.
+// New returns an engine without agents. It fails if a text of the messages is
+// not a valid template or uses an unknown field.
 func New(o Options) (*Engine, error) {
 	e := &Engine{}
 	e.Restore(State{})
@@ -65,8 +66,8 @@ func New(o Options) (*Engine, error) {
 }
 
 // Configure changes the settings. The next Tick applies them to known agents:
-// muting, and thresholds that are no longer reached, withdraw queued notices;
-// otherwise the current level is checked.
+// it withdraws queued notices of muted agents and of thresholds that are no
+// longer reached, and checks the current level of the others.
 func (e *Engine) Configure(o Options) error {
 	texts, err := o.Messages.templates()
 	if err != nil {
@@ -85,11 +86,12 @@ func (e *Engine) Step(ev Event) []Action {
 		return nil
 	}
 	a := e.agent(ev.Agent)
-	// An event without a time is newer than all before it, as records of a file are.
+	// An event without a time counts as newer than all events before it, as
+	// records of a file are.
 	ev.at = cmp.Or(transcript.InstantOf(ev.At), a.Clock+1)
 	ev.Reading.At = ev.at
-	// EventActive has the time of the observer, which may be much later than the
-	// records around it: those without a stamp follow the record before.
+	// EventActive has the observer's time, which may be much later than the
+	// records around it. Records without a stamp follow the record before them.
 	if ev.Kind != EventActive {
 		a.Clock = max(a.Clock, ev.at)
 	}
@@ -138,11 +140,11 @@ func (e *Engine) Step(ev Event) []Action {
 	return e.out
 }
 
-// Tick returns the actions that follow from the passing of time, and when to
-// call it again: zero if no action can follow. Call it before the first Step.
-// When now is more than 30 s behind the newest event, the clock has been set
-// back; later stamps then count as now, or else events would be ignored until
-// the clock has caught up.
+// Tick returns the actions that are due by now, and the time of the next call,
+// zero if no action can follow. Call it before the first Step. When now is more
+// than 30 s behind the newest event, the clock has been set back; later stamps
+// then count as now, since events would otherwise be ignored until the clock
+// has caught up.
 func (e *Engine) Tick(now time.Time) (actions []Action, next time.Time) {
 	e.out = nil
 	e.SetClock(now)
@@ -172,8 +174,8 @@ func sooner(a, b Instant) Instant {
 	return a
 }
 
-// SetClock sets the time without acting on it, for replaying events from before
-// a start.
+// SetClock sets the time without acting on it. It is for replaying events from
+// before a start.
 func (e *Engine) SetClock(at time.Time) {
 	now := transcript.InstantOf(at)
 	if e.newest > now+skew {
@@ -186,13 +188,13 @@ func (e *Engine) SetClock(at time.Time) {
 			r.Reset = min(r.Reset, now)
 		}
 		e.newest = now
-		e.revised = true // another reading may count as the context now
+		e.revised = true // another reading may be the current context now
 	}
 	e.now = now
 }
 
-// Forget drops an agent. If it returns, it begins with its first cycle and uses
-// the same keys again, so that the queue must forget its notices, too.
+// Forget drops an agent. If the agent returns, it begins with its first cycle
+// and uses the same keys again, so the queue must forget its notices as well.
 func (e *Engine) Forget(id string) {
 	if e.agents[id] != nil {
 		delete(e.agents, id)
@@ -202,8 +204,9 @@ func (e *Engine) Forget(id string) {
 	}
 }
 
-// Rename gives an agent another id and keeps its state. If the old id is unknown, or an
-// agent with readings has the new one, it returns false and moves only the reminders.
+// Rename gives an agent another id and keeps its state. If the old id is
+// unknown, or the agent with the new id has readings, it moves only the
+// reminders and returns false.
 func (e *Engine) Rename(from, to string) bool {
 	delete(e.reminders, always+from)
 	for _, r := range e.reminders {
@@ -239,9 +242,10 @@ func (e *Engine) Rename(from, to string) bool {
 	return a != named
 }
 
-// Take calls put with a copy of each agent that has changed since the last Take, in the
-// order of the ids, nil for one that was forgotten. It returns whether agents or reminders
-// have changed, and then the state without agents.
+// Take calls put with a copy of each agent that has changed since the last
+// Take, in the order of the ids, and with nil for each agent that was
+// forgotten. It reports whether agents or reminders have changed; only then
+// rest has the state without agents.
 func (e *Engine) Take(put func(id string, a *AgentState)) (rest State, changed bool) {
 	reminded := Changes(e.reminders, e.taken, func(string, *Reminder) {})
 	changed = reminded || len(e.changed) > 0
@@ -261,7 +265,7 @@ func (e *Engine) Take(put func(id string, a *AgentState)) (rest State, changed b
 }
 
 // Restore replaces the state and takes ownership of the agents of s. If the
-// settings differ, this works as if Configure had been called.
+// settings have changed since, they apply as after Configure.
 func (e *Engine) Restore(s State) {
 	e.now = s.Now
 	e.newest = 0
@@ -286,7 +290,7 @@ func (e *Engine) Restore(s State) {
 	}
 }
 
-// agent returns an agent and creates it if it is new.
+// agent returns the agent, which it creates if it is new.
 func (e *Engine) agent(id string) *AgentState {
 	if a := e.agents[id]; a != nil {
 		return a
@@ -303,7 +307,8 @@ func (e *Engine) agent(id string) *AgentState {
 	return a
 }
 
-// sorted returns the agents by id, so that every run handles them in the same order.
+// sorted returns the agents by id, so that every run handles them in the same
+// order.
 func (e *Engine) sorted() []*AgentState {
 	if e.order == nil {
 		for _, id := range slices.Sorted(maps.Keys(e.agents)) {
@@ -329,7 +334,7 @@ func (e *Engine) IDs() []string { return slices.Sorted(maps.Keys(e.agents)) }
 // AtWork returns the agents whose clients run.
 func (e *Engine) AtWork() []string { return e.where(func(a *AgentState) bool { return a.Active }) }
 
-// where returns the ids of the agents for which is is true.
+// where returns the ids of the agents that satisfy is.
 func (e *Engine) where(is func(*AgentState) bool) (ids []string) {
 	for _, a := range e.sorted() {
 		if is(a) {
@@ -339,8 +344,9 @@ func (e *Engine) where(is func(*AgentState) bool) (ids []string) {
 	return ids
 }
 
-// OpenReports returns the keys of the notices to others about an agent that were not
-// withdrawn, and so may be queued. After a rewind they may be of earlier cycles.
+// OpenReports returns the keys of the notices about an agent to others that
+// were not withdrawn and may still be queued. After a rewind they may be of
+// earlier cycles.
 func (e *Engine) OpenReports(id string) (keys []Key) {
 	if a := e.agents[id]; a != nil {
 		for _, k := range [...]Kind{KindCompacted, KindStorm} {

@@ -6,7 +6,7 @@ import (
 	"sm/transcript"
 )
 
-// Trigger is what made a client compact.
+// Trigger is the cause of a compaction.
 type Trigger = transcript.Trigger
 
 // EventKind selects the fields of an Event that apply.
@@ -16,25 +16,26 @@ type EventKind uint8
 const (
 	// EventSeen gives the identity of an agent: Parent, Name.
 	EventSeen EventKind = iota + 1
-	// EventReading gives a context size: Tokens, Window, Model, CompactsAt, Source;
-	// History and Cycle for those met at a first start. Tokens of 0 are no reading.
+	// EventReading gives a context size: Tokens, Window, Model, CompactsAt,
+	// Source; History and Cycle for readings found at a first start. An event
+	// with 0 Tokens is not a reading.
 	EventReading
 	// EventCompacting is the PreCompact hook or event:"compaction": Trigger.
 	EventCompacting
-	// EventCompacted is a sign that a compaction has taken place: Sign, Trigger, and
-	// for a boundary Key, PreTokens, Model, Window and CompactsAt. With History it only
-	// teaches where clients compact.
+	// EventCompacted is a sign of a finished compaction: Sign, Trigger, and for
+	// a boundary Key, PreTokens, Model, Window and CompactsAt. With History it
+	// only records the size at which the client compacted.
 	EventCompacted
-	// EventReset means that the context began anew: Cause and, if the new
+	// EventReset means that the agent has a new context: Cause and, if the new
 	// session is known, Key; Handoff for one of sm's own. After a rewind the
-	// context has Tokens, 0 for unknown, and what the agent read after Left and
-	// until Until is no longer in it.
+	// context has Tokens, 0 for unknown, and no longer contains what the agent
+	// read after Left and until Until.
 	EventReset
 	// EventTurnStart is a prompt, EventTurnEnd the end of a turn or a client
-	// that waits at its prompt. Several sources may report the same turn.
+	// waiting at its prompt. Several sources may report the same turn.
 	EventTurnStart
 	EventTurnEnd
-	// EventActive gives whether the agent's client runs: On.
+	// EventActive is the state of the agent's client: On means that it runs.
 	EventActive
 	// EventAlert is an external alert about the agent: Notice. It becomes a
 	// notice of that kind unless the cycle has one already.
@@ -46,7 +47,7 @@ const (
 // Sign is the source from which a compaction became known.
 type Sign uint8
 
-// The signs of a compaction. The others are used inside only.
+// The signs of a compaction. The unexported ones are set by the engine.
 const (
 	// SignBoundary is a record of the transcript: a boundary, or a summary that no
 	// boundary owns.
@@ -58,8 +59,8 @@ const (
 	SignPostCompact
 	// SignComplete is event:"compaction_complete".
 	SignComplete
-	signGuess // a shrunken context
-	// The signs of resets are in the order of their causes.
+	signGuess // a smaller context without another sign
+	// Signs of resets, in the order of their causes.
 	signClear
 	signSession
 	signHandoff
@@ -67,7 +68,7 @@ const (
 	signs
 )
 
-// Cause is what opened a cycle.
+// Cause is the reason for a new cycle.
 type Cause uint8
 
 // The causes. The first cycle of an agent has none.
@@ -81,51 +82,51 @@ const (
 	CauseSession
 	// CauseHandoff is a rotation by a handoff.
 	CauseHandoff
-	// CauseRewind is a conversation that its user has rewound: it goes on from an
-	// earlier point.
+	// CauseRewind is a rewind: the conversation continues from an earlier
+	// point.
 	CauseRewind
 )
 
-// String is the cause as logs and JSON write it.
+// String returns the cause as logs and JSON write it.
 func (c Cause) String() string {
 	return Word(c, "none", "compaction", "clear", "session", "handoff", "rewind")
 }
 
-// Event is one thing that happened to an agent. It is a plain value.
+// Event is one event of an agent. It is a plain value.
 type Event struct {
 	Kind  EventKind
 	Agent string // an event without one is ignored
-	// At is the time at which the event was true, by the clock of the agent's
-	// machine. Without one the event counts as newer than all earlier events of
-	// the agent.
+	// At is the time of the event, by the clock of the agent's machine. An
+	// event without a time counts as newer than all earlier events of the
+	// agent.
 	At time.Time
 
 	Parent string
 	Name   string
 
-	// Reading is the context. For a percentage without a figure, Tokens is its share of
-	// Window. Its time is At.
+	// Reading is the context. If the source has only a percentage, Tokens is
+	// its share of Window. The time of the reading is At.
 	Reading
 	// Back marks a sample of a client that has gone back in its conversation,
 	// which the transcript shows only with the next prompt. The sample then
 	// counts as the context; without Tokens the context is unknown.
 	Back bool
-	// History marks what happened before the first start. A reading of it that is
-	// older than 10 minutes leads to no notice.
+	// History marks events from before the first start. A reading older than 10
+	// minutes with History causes no notice.
 	History bool
-	// Cycle is the number to begin with for an agent that is met for the first time
-	// by a reading; 0 and 1 are the same.
+	// Cycle is the number of the first cycle of an agent whose first event is
+	// this reading; 0 means 1.
 	Cycle int
 
 	Sign      Sign
 	Trigger   Trigger
 	PreTokens int64
-	// Key is that of the compaction for a boundary, that of the new session's id for
-	// a reset, else 0.
+	// Key is the key of the compaction for a boundary, the key of the new
+	// session's id for a reset, else 0.
 	Key   transcript.Key
 	Cause Cause
-	// Handoff is the key of the handoff that has cleared the context, 0 for
-	// none: it begins one cycle, however many signs of it come.
+	// Handoff is the key of the handoff that cleared the context, 0 for none.
+	// It opens one cycle, however many signs of it arrive.
 	Handoff transcript.Key
 	// Carried marks a session that continues the context of an earlier one, as
 	// after a fork: its first samples are no echo.
@@ -136,8 +137,8 @@ type Event struct {
 	On     bool
 	Notice Kind
 
-	at Instant // At, or what counts as it
+	at Instant // At or, for an event without a time, its substitute
 }
 
-// compacted reports whether a context that began anew was compacted.
+// compacted reports whether the event belongs to a compaction.
 func (ev *Event) compacted() bool { return ev.Cause == CauseCompaction }

@@ -6,27 +6,27 @@ import (
 )
 
 const (
-	// farthest is the longest forecast, in turns or in replies.
+	// farthest is the longest forecast, in turns or replies.
 	farthest = 10_000
 
-	// turnsNeeded and repliesNeeded are how many must have been seen before
-	// turns or seconds are forecast.
+	// turnsNeeded and repliesNeeded are the minimum numbers of observed turns
+	// and replies for a forecast of turns and seconds.
 	turnsNeeded   = 2
 	repliesNeeded = 5
 )
 
-// Range is a figure that is likely, with the bounds between which it lies four
-// times out of five, if the context goes on to grow as it has.
+// Range is a likely figure and the bounds that contain the true figure in four
+// of five cases, if the context continues to grow at its present rate.
 type Range struct {
 	Low, Likely, High float64
-	// Known is false when too little has been seen, or when the context does not
-	// grow; the figures are 0 then.
+	// Known is false, and the figures are 0, if too little was observed or the
+	// context does not grow.
 	Known bool
 }
 
-// around is the range of a likely figure. The low end is a quarter of a small
-// figure and about half of a large one, because large replies even out. The
-// factors are quantiles of public transcripts.
+// around returns the range of a likely figure. The low end is a quarter of a
+// small figure and about half of a large one, because large replies even out.
+// The factors are quantiles of public transcripts.
 func around(likely float64) Range {
 	likely = min(likely, farthest)
 	return Range{
@@ -37,20 +37,20 @@ func around(likely float64) Range {
 	}
 }
 
-// Forecast is how far the compaction is.
+// Forecast is the distance to the next compaction.
 type Forecast struct {
-	// Replies is how many replies of the model the context still takes. It is
-	// known as soon as the context and the threshold are.
+	// Replies is the number of model replies that fit into the context. It is
+	// known once context and threshold are known.
 	Replies Range
-	// Turns is in which turn it comes, the present or next one being the first;
-	// 0 when the threshold has been reached.
+	// Turns is the turn in which the context is compacted, counting from 1 for
+	// the present or next turn; 0 when the threshold has been reached.
 	Turns Range
-	// Active is the time that the agent will have worked by then, in seconds.
+	// Active is the working time of the agent until then, in seconds.
 	Active Range
 }
 
 // forecast extrapolates the agent's growth. Without a compaction threshold or a
-// context nothing is known.
+// context the forecast is unknown.
 func (e *Engine) forecast(a *AgentState) Forecast {
 	rest := e.rest(a)
 	switch {
@@ -76,10 +76,10 @@ func (e *Engine) forecast(a *AgentState) Forecast {
 	return f
 }
 
-// rest is by how many tokens the context can grow until it is compacted, not a
-// number where that is unknown. Of the sizes that were seen it takes one of the
-// smallest, because a reply seldom ends at the threshold: a client that compacts
-// at 155,000 tokens is seen to do so at 155,100 and at 174,000.
+// rest returns the number of tokens left until the context is compacted, NaN if
+// unknown. Of the observed sizes it uses one of the smallest, because a reply
+// rarely ends at the threshold: a client that compacts at 155,000 tokens is
+// observed to do so at 155,100 and at 174,000.
 func (e *Engine) rest(a *AgentState) float64 {
 	r, known := a.current()
 	at, source := e.threshold(a.Agent, r)
@@ -96,15 +96,15 @@ func (e *Engine) rest(a *AgentState) float64 {
 	return float64(at - r.Tokens - r.Cleared)
 }
 
-// turns is in which turn the context will have grown by rest tokens.
+// turns returns the turn in which the context will have grown by rest tokens.
 func (g *Growth) turns(rest float64) Range {
 	n := rest / g.Turn.Value
 	if g.Turn.N < turnsNeeded || !(n > 0 && n <= farthest) {
 		return Range{}
 	}
 
-	// A turn is whole, and a large one is the likelier to reach rest. Turns vary
-	// less than replies.
+	// Turns are whole numbers, and a large turn is more likely to reach rest.
+	// Turns vary less than replies.
 	return Range{
 		Low:    n / 2,
 		Likely: n + 1,
@@ -114,7 +114,7 @@ func (g *Growth) turns(rest float64) Range {
 }
 
 // noticeForecast warns the agent once a cycle that few replies or turns may be
-// left, by the low end of the range.
+// left. It uses the low end of the range.
 func (e *Engine) noticeForecast(a *AgentState, r Reading) {
 	o := &e.options
 	if o.ForecastReplies <= 0 && o.ForecastTurns <= 0 || a.Sent[KindForecast].At != 0 {

@@ -3,27 +3,28 @@ package alerts
 import "time"
 
 const (
-	// usualGrowth is by how many tokens a reply makes a context grow, in the
-	// mean of public transcripts. It counts as the agent's first usualReplies.
+	// usualGrowth is the mean growth of a context by one reply in public
+	// transcripts, in tokens. It counts as the agent's first usualReplies
+	// replies.
 	usualGrowth  = 1300
 	usualReplies = 12
 
 	// replyShare and turnShare are the weights of the newest figure in a mean:
-	// habits change within a cycle.
+	// the growth changes within a cycle.
 	replyShare = 0.03
 	turnShare  = 0.15
 
-	// outlier limits a figure to so many times the mean, so that one huge reply
-	// does not decide a forecast.
+	// outlier limits a figure to this multiple of the mean, so that a single
+	// huge reply does not decide a forecast.
 	outlier = 5
 
 	pause = Instant(Pause)
 )
 
-// Pause is the longest gap between two signs of life that counts as work.
+// Pause is the longest gap between two events of an agent that counts as work.
 const Pause = 5 * time.Minute
 
-// Mean is an exponential mean. It is the plain mean of the first figures.
+// Mean is an exponential mean; of the first figures it is the plain mean.
 type Mean struct {
 	N     int     `json:",omitzero"`
 	Value float64 `json:",omitzero"`
@@ -39,27 +40,27 @@ func (m *Mean) add(x, share float64) {
 	m.Value += max(share, 1/float64(m.N)) * (x - m.Value)
 }
 
-// Growth is how fast an agent's context grows, over all its cycles.
+// Growth is the growth rate of an agent's context, over all its cycles.
 type Growth struct {
-	// Reply is by how many tokens a reply makes the context grow, zero before
-	// the second one. Turn is the same of a turn, Work the seconds of a reply.
+	// Reply is the growth by one reply in tokens, zero before the second reply.
+	// Turn is the growth by one turn, Work the duration of a reply in seconds.
 	Reply Mean `json:",omitzero"`
 	Turn  Mean `json:",omitzero"`
 	Work  Mean `json:",omitzero"`
 
-	// Base is the context at the beginning of the present turn, Top its newest;
-	// 0 for none. Only a turn that Moved counts.
+	// Base is the context at the beginning of the present turn, Top the newest
+	// context; 0 if unknown. A turn counts only if Moved is true.
 	Base  int64 `json:",omitzero"`
 	Top   int64 `json:",omitzero"`
 	Moved bool  `json:",omitzero"`
 
-	// At is the newest sign of life while the agent works, Seconds the work
-	// since the last reply.
+	// At is the time of the newest event while the agent works, Seconds the
+	// work since the last reply.
 	At      Instant `json:",omitzero"`
 	Seconds float64 `json:",omitzero"`
 }
 
-// reply is the mean growth by a reply. It is always positive.
+// reply returns the mean growth by one reply. It is always positive.
 func (g *Growth) reply() Mean {
 	if g.Reply.N == 0 {
 		return Mean{N: usualReplies, Value: usualGrowth}
@@ -67,8 +68,8 @@ func (g *Growth) reply() Mean {
 	return g.Reply
 }
 
-// step takes a change of the current reading; was has no tokens when this is the
-// cycle's first.
+// step applies a change of the current reading. was has no tokens if now is the
+// first reading of the cycle.
 func (g *Growth) step(was, now Reading) {
 	g.pass(now.At)
 	g.At = max(g.At, now.At)
@@ -90,9 +91,9 @@ func (g *Growth) step(was, now Reading) {
 	g.Seconds = 0
 }
 
-// pass counts the time since the last sign of life as work. In a gap longer than
-// a pause the agent was mostly idle, waiting for a permission for instance: the
-// gap counts as a usual reply.
+// pass adds the time since the last event to the work. In a gap longer than
+// Pause the agent was mostly idle, for example waiting for a permission: such a
+// gap counts as the usual duration of a reply.
 func (g *Growth) pass(t Instant) {
 	if g.At == 0 || t <= g.At {
 		return
@@ -105,7 +106,7 @@ func (g *Growth) pass(t Instant) {
 	g.Seconds += seconds
 }
 
-// turn ends a turn, if it has shown readings.
+// turn ends a turn that has had readings.
 func (g *Growth) turn() {
 	if !g.Moved {
 		return
@@ -116,8 +117,8 @@ func (g *Growth) turn() {
 	g.Moved = false
 }
 
-// open begins a cycle. The turn in which it begins counts for no cycle: the
-// compaction cut away what it had added.
+// open begins a cycle. The turn in which it begins counts for no cycle, because
+// the compaction removed what the turn had added.
 func (g *Growth) open(a *AgentState) {
 	*g = Growth{
 		Reply: g.Reply,

@@ -25,29 +25,32 @@ type Messages struct {
 // Data holds what the texts of notices can show, as of the time of the notice.
 // Figures that do not apply are empty.
 type Data struct {
-	// Name is that of the agent that the notice is about, else its id; letters, digits, and
-	// . _ - only. For the operator it is the agent's title and project.
+	// Name is the name of the agent that the notice is about, else its id, with
+	// letters, digits, and . _ - only. For the operator it is the agent's title
+	// and project.
 	Name    string
-	Percent int // of the window, 0..100
+	Percent int // share of the window, 0..100
 	// Tokens, Window and PreTokens are written with separators, as 104,000.
 	Tokens    string // of the context
 	Window    string
 	PreTokens string // before the compaction
 	Trigger   string // auto, manual or unknown
 	Count     int    // of compactions in a storm
-	// Minutes in which the compactions of a storm happened, or without a
-	// reading, at least 1; in a forecast the minutes of work left, 0 if unknown.
+	// Minutes is the time in which the compactions of a storm happened, or the
+	// time without a reading, at least 1; in a forecast the minutes of work
+	// left, 0 if unknown.
 	Minutes int
-	// Turns in which the compactions of a storm happened, 0 if Minutes has
-	// them; in a forecast the turns left.
+	// Turns is the number of turns in which the compactions of a storm
+	// happened, 0 if Minutes has the time; in a forecast the turns left.
 	Turns int
-	// Replies are likely to be left before a compaction, and four times out of
-	// five between RepliesLow and RepliesHigh; all are 0 if that is unknown.
+	// Replies is the likely number of replies before a compaction; in four of
+	// five cases the number is between RepliesLow and RepliesHigh. All are 0 if
+	// unknown.
 	Replies, RepliesLow, RepliesHigh int
 }
 
 // defaultTexts returns texts that are [Plain] for any data: if no hook of the
-// client works they are typed into its pane, where a shell may run instead of
+// client works, they are typed into its pane, where a shell may run instead of
 // the client.
 func defaultTexts() [Kinds]string {
 	return [Kinds]string{
@@ -65,8 +68,8 @@ func defaultTexts() [Kinds]string {
 // maxTextBytes limits the output of a template.
 const maxTextBytes = 4096
 
-// Render returns the text of a template for data. It fails if that has more than
-// 4096 bytes.
+// Render returns the text of a template for data. It fails if the text has more
+// than 4096 bytes.
 func Render(t *template.Template, data any) (string, error) {
 	var b strings.Builder
 	err := t.Execute(&b, data)
@@ -76,7 +79,7 @@ func Render(t *template.Template, data any) (string, error) {
 	return b.String(), err
 }
 
-// templates parses the texts and tries each of them.
+// templates parses the texts and renders each of them once.
 func (m Messages) templates() (t [Kinds]*template.Template, err error) {
 	usual := defaultTexts()
 	for k, own := range [Kinds]string{
@@ -99,9 +102,9 @@ func (m Messages) templates() (t [Kinds]*template.Template, err error) {
 	return t, nil
 }
 
-// text renders a notice. A template that fails for this data, having passed the
-// trial, is replaced by its default. If a template of the user yields a text
-// that is not [Plain], plain is the default, else "".
+// text renders a notice. A template that fails for this data, although it
+// passed the check, is replaced by its default. If the user's template yields a
+// text that is not [Plain], plain is the default text, else "".
 func (e *Engine) text(k Kind, d Data) (text, plain string) {
 	text, err := Render(e.texts[k], d)
 	if err == nil && Plain(text) {
@@ -114,8 +117,8 @@ func (e *Engine) text(k Kind, d Data) (text, plain string) {
 	return text, usual
 }
 
-// Warning returns the key of a warning that its agent has not read, and its text by the newest
-// figures; the zero key for none.
+// Warning returns the key of the agent's warning if it has not been read, and
+// its text with the newest figures; the zero key for none.
 func (e *Engine) Warning(agent string) (key Key, text, plain string) {
 	a := e.agent(agent)
 	if sent := &a.Sent[KindWarning]; sent.Open && sent.Read == 0 {
@@ -125,12 +128,13 @@ func (e *Engine) Warning(agent string) (key Key, text, plain string) {
 	return key, text, plain
 }
 
-// special are the characters with a meaning in shells, and the @ that is replaced
-// when a text is cleaned for an agent.
+// special lists the characters with a meaning in shells, and the @, which is
+// replaced in texts for agents.
 const special = ";|&$<>(){}[]*?!#~'\"`\\@"
 
-// Plain reports whether a text is safe to type into a shell: behind its heading,
-// such as "[sm context] ", it has no control character and none that is special.
+// Plain reports whether a text is safe to type into a shell: after its heading,
+// such as "[sm context] ", it has no control character and no character with a
+// meaning in shells.
 func Plain(text string) bool {
 	if heading, ok := strings.CutPrefix(text, wording.Heading); ok {
 		text = strings.Replace(heading, "] ", " ", 1)
@@ -139,7 +143,7 @@ func Plain(text string) bool {
 		!strings.ContainsFunc(text, unicode.IsControl)
 }
 
-// data returns what every notice about an agent can show.
+// data returns the fields that every notice about an agent can show.
 func (a *AgentState) data() Data {
 	d := Data{
 		// A notice may be typed into a pane.

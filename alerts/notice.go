@@ -16,17 +16,16 @@ const (
 	KindStorm
 	KindNoData
 	KindForecast
-	// Kinds is the number of them.
+	// Kinds is the number of kinds.
 	Kinds
 )
 
-// String is the kind as metrics, JSON and the configuration write it.
+// String returns the kind as metrics, JSON and the configuration write it.
 func (k Kind) String() string {
 	return Word(k, "warning", "critical", "compacted", "storm", "no_data", "forecast")
 }
 
-// Word returns the word for a value, or "unknown" for a value of a later
-// version.
+// Word returns the word for a value, "unknown" for a value of a later version.
 func Word[T ~uint8](value T, words ...string) string {
 	if int(value) >= len(words) {
 		return "unknown"
@@ -34,8 +33,9 @@ func Word[T ~uint8](value T, words ...string) string {
 	return words[value]
 }
 
-// Changes calls put with each value that differs from the one that was taken, nil for one
-// that has gone, reports whether there are any, and takes them.
+// Changes calls put with each value that differs from its entry in taken, and
+// with nil for each entry of taken that is no longer in all. It updates taken
+// and reports whether there were changes.
 func Changes[T comparable](
 	all map[string]*T,
 	taken map[string]T,
@@ -58,15 +58,15 @@ func Changes[T comparable](
 	return any
 }
 
-// Key names a notice. The engine uses each key once.
+// Key identifies a notice. The engine uses each key once.
 type Key struct {
 	// Agent is the subject of the notice, not its recipient.
 	Agent string `json:",omitzero"`
 	// Cycle is the cycle of the notice, from 1 on.
 	Cycle int  `json:",omitzero"`
 	Kind  Kind `json:",omitzero"`
-	// Ref distinguishes notices of one kind and cycle: "operator" for the
-	// operator's copy of a notice to the parent, the number of the episode for
+	// Ref distinguishes notices of the same kind and cycle: "operator" for the
+	// operator's copy of a notice to a parent, the number of the episode for
 	// no-data, else "".
 	Ref string `json:",omitzero"`
 }
@@ -81,20 +81,20 @@ func (k Key) String() string {
 	return s
 }
 
-// Mode is how soon a message should reach an agent.
+// Mode is the urgency of a message to an agent.
 type Mode uint8
 
-// The modes, from the most patient on.
+// The modes, the least urgent first.
 const (
-	// Sequential waits for the end of the turn.
+	// Sequential is delivered at the end of the turn.
 	Sequential Mode = iota
-	// Important comes between two tool calls.
+	// Important is delivered between two tool calls.
 	Important
-	// Urgent comes at once.
+	// Urgent is delivered at once.
 	Urgent
 )
 
-// String is the mode as the API writes it.
+// String returns the mode as the API writes it.
 func (m Mode) String() string {
 	return Word(m, "sequential", "important", "urgent")
 }
@@ -109,7 +109,7 @@ const (
 	Operator
 )
 
-// String is the role as logs write it.
+// String returns the role as logs write it.
 func (r Role) String() string {
 	return Word(r, "self", "parent", "operator")
 }
@@ -125,36 +125,38 @@ type Target struct {
 // [Opened], [Remind] or [Skip].
 type Action any
 
-// Deliver is a notice to be delivered.
+// Deliver is a notice for delivery.
 type Deliver struct {
 	Key  Key
 	To   Target
 	Mode Mode
 	Text string
-	// Plain is an alternative to Text for typing into a pane, set if Text is the
-	// user's own and not [Plain]. For the operator it is the text without a title.
+	// Plain replaces Text when it is typed into a pane. It is set if Text is
+	// the user's own and not [Plain]. For the operator it is the text without a
+	// title.
 	Plain string
 	// At is the time of the reading or event that caused the notice.
 	At time.Time
 }
 
-// Unreached means that the critical notice was due, and could not reach its agent.
+// Unreached means that the critical notice was due but could not reach its
+// agent.
 type Unreached struct{ Agent string }
 
 // Withdraw takes back notices that have not been delivered yet.
 type Withdraw struct {
-	Keys []Key // in the order of their kinds
+	Keys []Key // ordered by kind
 }
 
 // SetLevel means that an agent's level, percentage or Known has changed.
 type SetLevel struct{ Agent string }
 
-// Opened means that a new cycle began. It restarts reminders.
+// Opened means that a new cycle has begun. It restarts reminders.
 type Opened struct {
 	Agent string
 	Cycle int // the new one
 	Cause Cause
-	// Unconfirmed cycles were opened by a smaller context alone.
+	// Unconfirmed means that only a smaller context shows the new cycle.
 	Unconfirmed bool
 	// Trigger and PreTokens belong to CauseCompaction; PreTokens is 0 when unknown.
 	Trigger   Trigger

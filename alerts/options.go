@@ -5,19 +5,21 @@ import "time"
 // Options are the settings of an Engine: context_monitor, compaction, storm,
 // reminders and messages. The configuration has checked them.
 type Options struct {
-	// Disabled silences the engine for all agents: levels and cycles go on.
+	// Disabled suppresses all notices; levels and cycles are still computed.
 	Disabled   bool
 	Thresholds Thresholds
-	// Estimate lets guessed context sizes warn.
+	// Estimate permits notices based on estimated context sizes.
 	Estimate bool
-	// ForecastReplies and ForecastTurns are how few replies of the model, or
-	// turns, may be left before the compaction when a forecast is sent, by the
-	// low end of its range; 0: never.
+	// ForecastReplies and ForecastTurns are the numbers of model replies and of
+	// turns left before the compaction at which a forecast is sent, by the low
+	// end of its range; 0: never.
 	ForecastReplies, ForecastTurns int
-	// NoDataAfter is how long an active agent may show no reading; 0: for ever.
+	// NoDataAfter is how long an active agent may be without a reading; 0: for
+	// ever.
 	NoDataAfter time.Duration
-	// CompactionThreshold is the context size in tokens at which clients compact; with 0 it is
-	// the size at which compactions were seen, else an assumed one.
+	// CompactionThreshold is the context size in tokens at which clients
+	// compact. If 0, it is the size at which compactions were observed, else an
+	// assumed one.
 	CompactionThreshold int64
 	// Settle is the maximum duration of a compaction, and of the time between
 	// its signs.
@@ -33,7 +35,7 @@ type Options struct {
 // Reminders are the intervals after which every agent is reminded, and how long
 // a reminder waits for a compaction. The tags are those of the configuration.
 type Reminders struct {
-	// Soft and Hard count from the last sign of the agent; 0: never.
+	// Soft and Hard count from the last activity of the agent; 0: never.
 	Soft time.Duration `yaml:"soft" below:"hard"`
 	Hard time.Duration `yaml:"hard"`
 	// Wait is how long a single reminder waits while its agent compacts; 0: 5
@@ -41,14 +43,15 @@ type Reminders struct {
 	Wait time.Duration `yaml:"compaction_wait" default:"5m"`
 }
 
-// Storm defines a storm. Either condition is enough; 0 switches it off. The tags are those
-// of the configuration.
+// Storm defines a storm. Either condition is sufficient; 0 turns a condition
+// off. The tags are those of the configuration.
 type Storm struct {
-	// Count automatic compactions within Within.
+	// Count is the number of automatic compactions within Within that make a
+	// storm.
 	Count  int           `yaml:"count" default:"3" bounds:"1..1000000"`
 	Within time.Duration `yaml:"within" default:"30m" bounds:">0"`
-	// Turns is the number of turns in a row, counting the first and the last, in
-	// which two automatic compactions are a storm.
+	// Turns is the number of consecutive turns, including the first and the
+	// last, in which two automatic compactions make a storm.
 	Turns int `yaml:"turns" default:"5" bounds:"0..1000000"`
 }
 

@@ -56,11 +56,11 @@ func (e *Engine) take(a *AgentState, r Reading) {
 		if last.At != 0 && last.Tokens == r.Tokens && last.Window == r.Window &&
 			last.At >= a.Back {
 			a.Readings[r.Source].CompactsAt = r.CompactsAt // its settings may have changed
-			return                                         // drawn anew
+			return                                         // the same sample, drawn again
 		}
 		a.Prior = last
 		if script := a.Readings[transcript.FromTranscript]; script.Tokens == r.Tokens {
-			r.At = min(r.At, script.At) // it belongs to that reading
+			r.At = min(r.At, script.At) // the sample shows that reading
 		}
 	}
 	was, _ := a.current()
@@ -77,14 +77,15 @@ func (e *Engine) take(a *AgentState, r Reading) {
 	}
 }
 
-// sample reports whether a sample of the status line counts as a reading:
-// samples are made at any time, arrive in any order and may show an old context.
+// sample reports whether a sample of the status line counts as a reading.
+// Samples are made at any time, arrive in any order and may show an old
+// context.
 func (e *Engine) sample(a *AgentState, r *Reading) bool {
 	ok := r.At >= a.Opened && r.At >= a.Sampled
 	if ok {
 		a.Sampled = r.At
-		// More than the window is the sum of many requests, as clients before 2.1.132
-		// report it.
+		// Clients before 2.1.132 report the sum of many requests, which may
+		// exceed the window.
 		ok = r.Window == 0 || r.Tokens <= r.Window
 	}
 	if ok && (a.First == 0 || r.At < a.First) {
@@ -97,9 +98,9 @@ func (e *Engine) sample(a *AgentState, r *Reading) bool {
 }
 
 // echo reports whether a sample stamped after an opening shows the context from
-// before. The client redraws its status line at any time, and learns the new
-// size only with the next reply. Until then it shows the last reading, or for a
-// moment a larger figure.
+// before it. The client may redraw its status line at any time, but gets the
+// new size only with the next reply. Until then it shows the last reading or,
+// for a moment, a larger figure.
 func (e *Engine) echo(sample, before Reading, opened Instant) bool {
 	more := sample.Tokens - before.Tokens
 	wide := margin(sample.Window)
@@ -130,7 +131,7 @@ func (e *Engine) decide(a *AgentState) {
 }
 
 // warn notifies the agent about its own context. The critical notice replaces
-// the milder ones.
+// the warning and the forecast.
 func (e *Engine) warn(a *AgentState, k Kind, r Reading) {
 	if k == KindCritical {
 		e.withdraw(a, KindWarning, KindForecast)
@@ -140,7 +141,8 @@ func (e *Engine) warn(a *AgentState, k Kind, r Reading) {
 	e.send(a, k, r.At, a.data())
 }
 
-// levelOf returns the level of the current context and reports a change of it.
+// levelOf returns the level of the current context and reports a change of
+// level, percentage or Known.
 func (e *Engine) levelOf(a *AgentState) Level {
 	r, known := a.current()
 	level := OK
@@ -171,7 +173,7 @@ func (e *Engine) alert(a *AgentState, k Kind, t Instant) {
 		return
 	}
 	r, known := a.current()
-	known = known && t >= a.Opened // otherwise it belongs to the context before
+	known = known && t >= a.Opened // older alerts are about the previous context
 	switch k {
 	case KindWarning, KindCritical, KindForecast:
 		switch {
@@ -182,8 +184,8 @@ func (e *Engine) alert(a *AgentState, k Kind, t Instant) {
 			e.warn(a, k, r)
 		}
 	case KindStorm:
-		// Each automatic compaction was looked at here when it came: one since
-		// the alert either made a storm or ended it.
+		// The engine has already checked each automatic compaction: one since
+		// the alert has either begun a storm or ended it.
 		if n := len(a.Bursts); !a.Storming && (n == 0 || t >= a.Bursts[n-1].At) {
 			e.storm(a, t, max(len(a.Bursts), e.options.Storm.Count), 0)
 		}

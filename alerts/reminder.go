@@ -11,12 +11,12 @@ import (
 	"sm/transcript"
 )
 
-// Reminder is a text for an agent: once, at Due, or periodically, after Soft and
-// Hard without a reset.
+// Reminder is a text for an agent. It is sent once, at Due, or periodically,
+// Soft and Hard after the last reset.
 type Reminder struct {
 	ID    string
 	Agent string
-	From  string // who asked for it, "" for the configuration
+	From  string // the agent that added it, "" for the configuration
 	Text  string
 	Made  Instant
 	// Due is the time of a single reminder, 0 for a periodic one.
@@ -24,37 +24,37 @@ type Reminder struct {
 	// Soft and Hard count from Reset; 0: never.
 	Soft, Hard Instant
 	Reset      Instant
-	// SoftSaid and HardSaid apply until the next reset. Times counts both, so
-	// that every delivery has a name of its own.
+	// SoftSaid and HardSaid record which reminders were sent since the last
+	// reset. Times counts all deliveries and makes their names unique.
 	SoftSaid, HardSaid bool
 	Times              int
 }
 
-// Periodic reports whether the reminder comes again after each reset.
+// Periodic reports whether the reminder is repeated after each reset.
 func (r *Reminder) Periodic() bool { return r.Due == 0 }
 
-// Remind is a reminder to be delivered.
+// Remind is a reminder for delivery.
 type Remind struct {
 	Reminder Reminder
 	Mode     Mode // Important after Soft, else Urgent
-	// Late is the delay of a single reminder, because its agent was compacting
-	// or sm was not running. Forced means that the agent is still compacting.
+	// Late is the delay of a single reminder while its agent compacted or sm
+	// was not running. Forced means that the agent is still compacting.
 	Late   time.Duration
 	Forced bool
 }
 
-// Skip takes back undelivered periodic reminders: the agent compacts, which
-// restarts their time.
+// Skip withdraws undelivered periodic reminders, because the agent compacts and
+// the compaction restarts their time.
 type Skip struct {
 	Agent     string
 	Reminders []string // ids
 }
 
-// ErrReminder is returned for an invalid reminder.
+// ErrReminder means that a reminder is invalid.
 var ErrReminder = errors.New("a reminder is either at a time to come or has a soft or hard interval, of which hard is not the shorter; give one or the other")
 
-// Remind adds a reminder, replacing one with the same id. Tick returns it when
-// it is due.
+// Remind adds a reminder and replaces one with the same id. Tick returns it
+// when it is due.
 func (e *Engine) Remind(r Reminder) error {
 	periodic := r.Soft > 0 || r.Hard > 0
 	if r.Agent == "" || r.ID == "" || r.Soft < 0 || r.Hard < 0 || r.Due < 0 ||
@@ -75,8 +75,8 @@ func (e *Engine) CancelReminder(id string) {
 	}
 }
 
-// ResetReminders restarts the time of an agent's periodic reminders because it
-// has shown activity.
+// ResetReminders restarts the time of an agent's periodic reminders after
+// activity of the agent. It returns their number.
 func (e *Engine) ResetReminders(agent string, now time.Time) (n int) {
 	t := transcript.InstantOf(now)
 	for _, r := range e.reminders {
@@ -115,7 +115,7 @@ const (
 	reminderOutcomes
 )
 
-// String is the outcome as metrics write it.
+// String returns the outcome as metrics write it.
 func (o ReminderOutcome) String() string {
 	return Word(o, "sent", "late", "skipped", "cancelled")
 }
@@ -123,14 +123,14 @@ func (o ReminderOutcome) String() string {
 // lateReminder is the delay from which a reminder counts as late.
 const lateReminder = Instant(30 * time.Second)
 
-// next returns when a reminder is due, 0 for never, and how soon it should arrive then.
+// next returns when a reminder is due, 0 for never, and its urgency.
 func (r *Reminder) next(now Instant) (due Instant, mode Mode) {
 	hard := r.Reset + r.Hard
 	soft := r.Soft > 0 && !r.SoftSaid
 	switch {
 	case !r.Periodic():
 		return r.Due, Urgent
-	case r.Hard > 0 && !r.HardSaid && (now >= hard || !soft): // it replaces a soft one
+	case r.Hard > 0 && !r.HardSaid && (now >= hard || !soft): // it replaces a soft reminder
 		return hard, Urgent
 	case soft:
 		return r.Reset + r.Soft, Important
@@ -138,16 +138,17 @@ func (r *Reminder) next(now Instant) (due Instant, mode Mode) {
 	return 0, Sequential
 }
 
-// remind returns when the next reminder is due, 0 for never, having handled those that are
-// due now. A single one waits for a compaction, but not for long. One of the configuration waits
-// until its agent can be reached.
+// remind handles the reminders that are due, and returns when the next one is,
+// 0 for never. A single reminder waits while its agent compacts, but at most
+// for Options.Reminders.Wait. A reminder of the configuration waits until its
+// agent can be reached.
 func (e *Engine) remind() (next Instant) {
 	for _, id := range slices.Sorted(maps.Keys(e.reminders)) {
 		r := e.reminders[id]
 		a := e.agents[r.Agent]
 		compacting := a != nil && a.Compacting
 		if compacting && r.Periodic() || r.Own() && !e.reaches(r.Agent) {
-			continue // the time of the first begins anew when that ends
+			continue // the end of the compaction restarts the time
 		}
 		due, mode := r.next(e.now)
 		late := e.now - due
@@ -183,15 +184,15 @@ func (e *Engine) remind() (next Instant) {
 	return next
 }
 
-// always is the id prefix of reminders from the configuration.
+// always is the prefix of the ids of reminders from the configuration.
 const always = "always-"
 
-// Own reports whether the reminder is from the configuration, with sm's own
-// text.
+// Own reports whether the reminder is from the configuration, and so has sm's
+// own text.
 func (r *Reminder) Own() bool { return strings.HasPrefix(r.ID, always) }
 
-// remindAlways adds the reminder of the configuration for an active agent, and
-// removes it from an inactive one.
+// remindAlways adds the configuration's reminder for an active agent, and
+// removes it for an inactive one.
 func (e *Engine) remindAlways(a *AgentState, t Instant) {
 	o := e.options.Reminders
 	id := always + a.Agent
@@ -213,11 +214,11 @@ func (e *Engine) remindAlways(a *AgentState, t Instant) {
 // remindText is the reminder of the configuration.
 const remindText = "Report how far you are, or run sm reminders reset."
 
-// Skipped counts reminders that were taken back unread.
+// Skipped counts reminders that were withdrawn unread.
 func (e *Engine) Skipped(n int) { e.counters.Reminders[ReminderSkipped] += uint64(n) }
 
-// skipReminders takes back the undelivered periodic reminders of an agent that begins a
-// compaction or a cycle.
+// skipReminders withdraws the undelivered periodic reminders of an agent that
+// begins a compaction or a cycle.
 func (e *Engine) skipReminders(a *AgentState) {
 	var skipped []string
 	for _, r := range e.Reminders(a.Agent) {
@@ -230,8 +231,8 @@ func (e *Engine) skipReminders(a *AgentState) {
 	}
 }
 
-// restartReminders restarts the time of an agent's periodic reminders after a compaction or
-// with a new cycle.
+// restartReminders restarts the time of an agent's periodic reminders after a
+// compaction or when a cycle begins.
 func (e *Engine) restartReminders(a *AgentState, t Instant) {
 	e.skipReminders(a)
 	e.ResetReminders(a.Agent, max(t, e.now).Time())

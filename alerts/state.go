@@ -17,41 +17,41 @@ type State struct {
 	Agents   []*AgentState // by id
 	Learned  []ObservedCompactions
 	Counters Counters
-	// Reminders are all that have not ended, by id.
+	// Reminders are those that have not ended, by id.
 	Reminders []Reminder
 }
 
 // Counters never decrease.
 type Counters struct {
-	// Notices counts notices by Kind; one that goes to parent and operator counts
+	// Notices counts notices by Kind. A notice to parent and operator counts
 	// once.
 	Notices [Kinds]uint64
-	// Attempts counts compactions that began, by Trigger.
+	// Attempts counts started compactions, by Trigger.
 	Attempts [4]uint64
 	Storms   uint64
-	// Lapsed counts compactions that were begun and given up after Options.Settle,
-	// Guessed the cycles that were opened without any sign.
+	// Lapsed counts compactions given up after Options.Settle, Guessed the
+	// cycles opened without any sign.
 	Lapsed, Guessed uint64
-	// Stale counts ignored samples: older than the cycle or the sample before,
-	// an echo, or larger than the window.
+	// Stale counts ignored samples: samples older than the cycle or the
+	// previous sample, echoes, and samples larger than the window.
 	Stale uint64
 	// ClockSteps counts how often the clock was set back.
 	ClockSteps uint64
-	// Reminders counts those that were due, by ReminderOutcome.
+	// Reminders counts the reminders that were due, by ReminderOutcome.
 	Reminders [reminderOutcomes]uint64
 }
 
-// Clients are those that should compact at the same size. CompactsAt is the size
-// that is assumed for them, which identifies their settings. Agent is "" for all
-// such clients, else they are those of that agent alone.
+// Clients identifies clients that should compact at the same size. CompactsAt
+// is the size assumed for them, which identifies their settings. Agent
+// restricts them to the clients of one agent; "" means all.
 type Clients struct {
 	Agent              string
 	Model              string
 	Window, CompactsAt int64
 }
 
-// ObservedCompactions are the sizes before the newest automatic compactions of
-// one kind of client, oldest first, at most 25.
+// ObservedCompactions has the context sizes before the newest automatic
+// compactions of one kind of client, oldest first, at most 25.
 type ObservedCompactions struct {
 	Clients
 	PreTokens []int64
@@ -59,17 +59,17 @@ type ObservedCompactions struct {
 
 // Reading is a context size as the engine keeps it.
 type Reading struct {
-	At     Instant `json:",omitzero"` // 0: there is none
+	At     Instant `json:",omitzero"` // 0: no reading
 	Tokens int64   `json:",omitzero"`
-	// Cleared comes on top of Tokens where the client decides whether to compact: see
-	// transcript.Reading.
+	// Cleared is the number of tokens that the client adds to Tokens when it
+	// decides whether to compact: see transcript.Reading.
 	Cleared int64 `json:",omitzero"`
 	Window  int64 `json:",omitzero"` // 0 when unknown
-	// Reserved tokens of Window are left out of percentages.
+	// Reserved is the part of Window that percentages leave out.
 	Reserved int64  `json:",omitzero"`
 	Model    string `json:",omitzero"`
-	// CompactsAt is the size at which the client is assumed to compact by itself, by its
-	// version and settings, 0 when unknown and for never.
+	// CompactsAt is the size at which the client is assumed to compact
+	// automatically, by its version and settings; 0 for unknown and never.
 	CompactsAt int64             `json:",omitzero"`
 	Source     transcript.Source `json:",omitzero"`
 }
@@ -80,13 +80,13 @@ func (r *Reading) window() transcript.Window {
 
 // Sent is a notice of the current cycle.
 type Sent struct {
-	// At is the time of its cause; 0: not sent.
+	// At is the time of the notice's cause; 0: not sent.
 	At Instant `json:",omitzero"`
-	// Key is its key; empty if it was not sent but counts as covered.
+	// Key is empty if the notice was not sent but counts as covered.
 	Key Key `json:",omitzero"`
-	// Read is when the agent read it, 0 if that is not known.
+	// Read is when the agent read the notice, 0 if unknown.
 	Read Instant `json:"Heard,omitzero"`
-	// Open means that it was not withdrawn.
+	// Open means that the notice was not withdrawn.
 	Open bool `json:",omitzero"`
 }
 
@@ -96,28 +96,28 @@ type Burst struct {
 	Turn int     `json:",omitzero"`
 }
 
-// Opening is what belongs to the present cycle alone, from its opening on.
+// Opening is the state of the present cycle only, from its opening on.
 type Opening struct {
-	Opened Instant `json:",omitzero"` // its stamp, 0 for the first cycle
+	Opened Instant `json:",omitzero"` // stamp of the opening, 0 for the first cycle
 	Cause  Cause   `json:",omitzero"`
-	// Signs are the stamps of what belongs to this opening, by Sign.
+	// Signs are the stamps of the signs that belong to this opening, by Sign.
 	Signs [signs]Instant `json:",omitzero"`
-	// Boundary is the key of the compaction that opened the cycle, 0: unknown. Keyed means
-	// that AgentState.Session came with this cycle.
+	// Boundary is the key of the compaction that opened the cycle, 0: unknown.
+	// Keyed means that AgentState.Session was set in this cycle.
 	Boundary transcript.Key `json:",omitzero"`
 	Keyed    bool           `json:",omitzero"`
 	// Handoff is the key of the handoff that opened the cycle, 0 for none.
 	Handoff transcript.Key `json:",omitzero"`
-	// First is the stamp of the cycle's first reading, 0 for none so far.
+	// First is the stamp of the cycle's first reading, 0 for none.
 	First Instant `json:",omitzero"`
-	// Prior is the sample before the newest.
+	// Prior is the sample before the newest one.
 	Prior Reading `json:",omitzero"`
-	// Back is since when samples show that the client has gone back in its
-	// conversation, 0 if they do not. Until the next reading the newest sample
-	// since then counts as the context.
+	// Back is the time since when samples show that the client has gone back in
+	// its conversation, 0 if they do not. Until the next reading the newest
+	// sample since then counts as the context.
 	Back Instant `json:",omitzero"`
-	// Counted means that Bursts include the compaction that opened this cycle; Made is
-	// its trigger once it is known.
+	// Counted means that Bursts includes the compaction that opened this cycle;
+	// Made is the trigger of that compaction once it is known.
 	Counted bool    `json:",omitzero"`
 	Made    Trigger `json:",omitzero"`
 	// Beyond counts the replies of this cycle that were larger than the size at
@@ -131,7 +131,7 @@ type AgentState struct {
 	Name          string `json:",omitzero"`
 	// Muted is Options.Disabled as of the last step.
 	Muted bool `json:",omitzero"`
-	// Clock is the newest stamp of all events other than EventActive.
+	// Clock is the newest stamp of all events except EventActive.
 	Clock Instant `json:",omitzero"`
 
 	// Cycle is the number of the present cycle, from 1 on.
@@ -141,29 +141,31 @@ type AgentState struct {
 	Session transcript.Key `json:",omitzero"`
 	// Before is the newest reading from before the cycle.
 	Before Reading `json:",omitzero"`
-	// Readings are the newest of this cycle, by source. Equal samples in a row are one,
-	// with the first one's stamp; one that equals the transcript's reading has that
-	// one's. Sampled is the stamp of the newest sample, used or not.
+	// Readings are the newest of this cycle, by source. Consecutive equal
+	// samples count as one with the stamp of the first. A sample that equals
+	// the transcript's reading has the stamp of that reading. Sampled is the
+	// stamp of the newest sample, used or not.
 	Readings [3]Reading `json:",omitzero"`
 	Sampled  Instant    `json:",omitzero"`
 
-	// Level, Percent and Known are as of the last SetLevel.
+	// Level, Percent and Known are the values of the last SetLevel.
 	Level   Level `json:",omitzero"`
 	Percent int   `json:",omitzero"`
 	Known   bool  `json:",omitzero"`
-	// Sent are the notices of this cycle by Kind, other than no-data.
+	// Sent are the notices of this cycle by Kind, except no-data.
 	Sent [Kinds]Sent `json:"Said,omitzero"`
 
-	// Begun is the start of a compaction without result, 0 for none. Compacting
-	// ends when it is given up. Trigger belongs to it.
+	// Begun is the start of a compaction without a result, 0 for none.
+	// Compacting becomes false when the compaction is given up. Trigger is the
+	// cause of that compaction.
 	Begun      Instant `json:",omitzero"`
 	Compacting bool    `json:",omitzero"`
 	Trigger    Trigger `json:",omitzero"`
-	// Attempted is the latest compaction attempt. Uncounted means that
-	// Counters.Attempts does not include it yet.
+	// Attempted is the time of the latest compaction attempt. Uncounted means
+	// that Counters.Attempts does not include it yet.
 	Attempted Instant `json:",omitzero"`
 	Uncounted bool    `json:",omitzero"`
-	// Guesses are the newest unconfirmed openings.
+	// Guesses are the times of the newest unconfirmed openings.
 	Guesses []Instant `json:",omitzero"`
 	// Boundaries are the keys of the latest compactions, to recognize repeated
 	// events.
@@ -178,8 +180,8 @@ type AgentState struct {
 	Started, Ended Instant `json:",omitzero"` // the newest turn
 
 	// Active is whether the client runs, since Turned. Data is the newest stamp
-	// of any reading, Silent means that a notice about its absence was sent,
-	// Episodes counts those notices.
+	// of any reading. Silent means that a notice about missing readings was
+	// sent; Episodes counts these notices.
 	Active   bool    `json:",omitzero"`
 	Turned   Instant `json:",omitzero"`
 	Data     Instant `json:",omitzero"`
@@ -189,7 +191,7 @@ type AgentState struct {
 	Growth Growth `json:",omitzero"`
 }
 
-// clone returns a deep copy.
+// clone returns a deep copy, nil for nil.
 func (a *AgentState) clone() *AgentState {
 	if a == nil {
 		return nil
@@ -204,9 +206,9 @@ func (a *AgentState) clone() *AgentState {
 // newest returns the last n elements of a list.
 func newest[T any](list []T, n int) []T { return slices.Delete(list, 0, max(0, len(list)-n)) }
 
-// current returns the reading that counts as the context: the transcript's; a
-// sample if the cycle has no reading of the transcript, or one that is over 5 s
-// older; an estimate if there is nothing better.
+// current returns the reading that counts as the context: the transcript's
+// reading; a sample if the cycle has no reading of the transcript, or one that
+// is over 5 s older; an estimate if there is neither.
 func (a *AgentState) current() (Reading, bool) {
 	script := a.Readings[transcript.FromTranscript]
 	sample := a.Readings[transcript.FromStatusline]
@@ -222,7 +224,8 @@ func (a *AgentState) current() (Reading, bool) {
 	return guess, guess.At != 0
 }
 
-// setBack limits all times in a value to now: later events are compared with them.
+// setBack limits all times in a value to now, since later events are compared
+// with them.
 func setBack(v reflect.Value, now int64) {
 	switch {
 	case v.Type() == reflect.TypeFor[Instant]():

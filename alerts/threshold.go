@@ -7,24 +7,24 @@ import (
 	"sm/transcript"
 )
 
-// sizes are the median of the sizes before automatic compactions, in tokens, and
-// one of the smallest.
+// sizes are statistics of the context sizes before automatic compactions, in
+// tokens: the median, and one of the smallest.
 type sizes struct{ median, early int64 }
 
 const (
-	// sizesKept is how many compactions a learned threshold rests on at most,
-	// sizesNeeded how many at least.
+	// sizesKept and sizesNeeded are the maximum and the minimum number of
+	// compactions for an observed threshold.
 	sizesKept   = 25
 	sizesNeeded = 3
-	// minShare is the percentage of the assumed size below which a compaction shows
-	// that the client has settings that sm does not see.
+	// minShare is the percentage of the assumed size below which a compaction
+	// shows that the client has settings unknown to sm.
 	minShare = 90
 )
 
 // ThresholdSource is the origin of a compaction threshold.
 type ThresholdSource uint8
 
-// The sources, the least certain first but for none.
+// The sources. After ThresholdUnknown the least certain comes first.
 const (
 	ThresholdUnknown ThresholdSource = iota
 	// ThresholdAssumed is computed from window, version and settings of the
@@ -35,7 +35,8 @@ const (
 	ThresholdConfigured
 )
 
-// String is the source as metrics and JSON write it; "" for none.
+// String returns the source as metrics and JSON write it; "" for
+// ThresholdUnknown.
 func (s ThresholdSource) String() string {
 	return [...]string{"", "assumed", "seen", "configured"}[s]
 }
@@ -59,7 +60,8 @@ func (e *Engine) learn(a *AgentState, ev *Event) {
 	e.Learn(ObservedCompactions{c, []int64{ev.PreTokens}})
 }
 
-// forget removes what learn recorded of a compaction that was idle.
+// forget removes the size that learn recorded for a compaction that later
+// proved to be idle.
 func (e *Engine) forget(a *AgentState, ev *Event) {
 	if ev.Trigger != transcript.Idle {
 		return
@@ -74,8 +76,8 @@ func (e *Engine) forget(a *AgentState, ev *Event) {
 }
 
 // threshold returns the context size at which the agent's client compacts, 0 if
-// unknown: configured, else the median observed for the agent alone, else for
-// all such clients, else assumed.
+// unknown: the configured size, else the median observed for the agent alone,
+// else the median for all such clients, else the assumed size.
 func (e *Engine) threshold(id string, r Reading) (tokens int64, source ThresholdSource) {
 	if e.options.CompactionThreshold > 0 {
 		return e.options.CompactionThreshold, ThresholdConfigured
@@ -89,7 +91,8 @@ func (e *Engine) threshold(id string, r Reading) (tokens int64, source Threshold
 	return 0, ThresholdUnknown
 }
 
-// seen returns what was observed for the agent alone, else for all such clients.
+// seen returns the sizes observed for the agent alone, else for all such
+// clients.
 func (e *Engine) seen(id string, r Reading) sizes {
 	c := Clients{
 		Model:      r.Model,
@@ -101,7 +104,7 @@ func (e *Engine) seen(id string, r Reading) sizes {
 		if n < sizesNeeded {
 			continue
 		}
-		all := append(make([]int64, 0, sizesKept), e.learned[c]...) // on the stack
+		all := append(make([]int64, 0, sizesKept), e.learned[c]...) // allocated on the stack
 		slices.Sort(all)
 		return sizes{median: (all[(n-1)/2] + all[n/2]) / 2, early: all[(n-1)/5]}
 	}
@@ -126,8 +129,8 @@ func (e *Engine) Learned() []ObservedCompactions {
 }
 
 // Learn records sizes before automatic compactions, as read from old
-// transcripts. A size well below the assumed one applies to its agent alone, and
-// is ignored if the agent is not known.
+// transcripts. A size well below the assumed one applies to its agent only, and
+// is ignored if the agent is unknown.
 func (e *Engine) Learn(l ObservedCompactions) {
 	for _, n := range l.PreTokens {
 		c := l.Clients
@@ -146,8 +149,8 @@ func (e *Engine) Learn(l ObservedCompactions) {
 // keep stores the newest sizes of a client.
 func (e *Engine) keep(c Clients, all []int64) { e.learned[c] = newest(all, sizesKept) }
 
-// unlearn removes what was learned for one agent alone, and moves it to another
-// one unless that is "".
+// unlearn removes the sizes recorded for one agent only, and assigns them to
+// the agent to unless that is "".
 func (e *Engine) unlearn(from, to string) {
 	for c, all := range e.learned {
 		if c.Agent != from {

@@ -10,8 +10,8 @@ type View struct {
 	Cycle  int       // from 1 on
 	Opened time.Time // zero for the first cycle
 
-	// Reading is the one that the level is judged by, and Percent is its share of the
-	// window; they are 0 while Known is false.
+	// Reading is the reading that determines the level, and Percent its share
+	// of the window; both are 0 while Known is false.
 	Known bool
 	Reading
 	Percent int
@@ -24,14 +24,14 @@ type View struct {
 	Compacting bool
 	Storming   bool
 
-	// Threshold is the context size in tokens at which the client compacts, 0 when
-	// unknown, and ThresholdSource where that is from.
+	// Threshold is the context size in tokens at which the client compacts, 0
+	// if unknown, and ThresholdSource its origin.
 	Threshold       int64
 	ThresholdSource ThresholdSource
 	Forecast        Forecast
 
-	// Ratio is the share of Threshold that the context has reached, 0 or more,
-	// and Pressure what that is called.
+	// Ratio is the context as a share of Threshold, 0 or more, and Pressure its
+	// classification.
 	Ratio    float64
 	Pressure Pressure
 }
@@ -62,7 +62,7 @@ func (e *Engine) Agent(id string) (v View) {
 			v.Read = a.Sent[KindCritical].Read != 0
 		}
 	} else {
-		r = a.Before // the client is still the same
+		r = a.Before // of the same client
 	}
 	v.Threshold, v.ThresholdSource = e.threshold(id, r)
 	if known {

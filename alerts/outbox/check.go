@@ -5,33 +5,37 @@ import (
 	"time"
 )
 
-// pace is how soon to ask again, at the earliest, whether a transcript has been read.
+// pace is the shortest pause before the next check how far a transcript has
+// been read.
 const pace = time.Second
 
-// ReadUntil returns up to when the transcript of an agent has been read; see
-// [Queue.Check]. answered is when the message was delivered by a reply to a
-// hook, zero for other carriers.
+// ReadUntil returns the time up to which the transcript of an agent has been
+// read, see [Queue.Check]. answered is the time of the hook reply that
+// delivered the message, zero for other carriers.
 type ReadUntil func(to string, answered time.Time) (until time.Time, any bool)
 
-// Check applies the passing of time, and returns when to call it
-// again, zero for never. For each Offered message it calls read, which returns up to
-// when the agent's transcript has been read, as far as a reply of that time can show
-// in it; any is false without a transcript.
+// Check applies the passing of time, and returns when to call it again, zero
+// for never. For each Offered message it calls read, which returns the time up
+// to which the agent's transcript has been read, as far as a hook reply at the
+// time answered can appear in it; any is false without a transcript.
 //
-//   - No more than a Call was typed, and no hook has asked for the text within
-//     Options.Proof: the message waits again. It does not count for Options.Offers.
-//   - The transcript was read up to Options.Proof past the offer: the message waits
-//     again, or ends unconfirmed after Options.Offers.
-//   - It was offered to the queue of the client: it stays until it is read, and ends
-//     unconfirmed after Options.TTL. If it is not known to be there after Options.Proof
-//     it waits to be offered there again.
-//   - There is no transcript, and Options.Proof has passed: a notice ends unconfirmed; a
-//     send waits again once, and ends unconfirmed after its second offer.
-//   - A transcript that is there has not been read so far for Options.TTL on top of that:
-//     the message ends unconfirmed.
+//   - Only a Call was typed, and no hook has requested the text within
+//     Options.Proof: the message waits again. The offer does not count for
+//     Options.Offers.
+//   - The transcript was read up to Options.Proof past the offer: the message
+//     waits again, or ends unconfirmed after Options.Offers.
+//   - The message was offered to the queue of the client: it stays there until
+//     it is read, and ends unconfirmed after Options.TTL. If it has not been
+//     confirmed to be in the queue after Options.Proof, it waits to be offered
+//     there again.
+//   - There is no transcript, and Options.Proof has passed: a notice ends
+//     unconfirmed; a send waits again once, and ends unconfirmed after its
+//     second offer.
+//   - The transcript exists but has not been read up to that point for another
+//     Options.TTL: the message ends unconfirmed.
 //
-// Messages that have waited for Options.TTL expire, and those that ended that long ago
-// are forgotten.
+// Messages that have waited for Options.TTL expire, and messages that ended
+// that long ago are forgotten.
 func (q *Queue) Check(now time.Time, read ReadUntil) (next time.Time) {
 	ttl := q.options.TTL
 	q.remove(func(m *Message) bool {
@@ -59,14 +63,15 @@ func (q *Queue) Check(now time.Time, read ReadUntil) (next time.Time) {
 	return next
 }
 
-// decide handles an offered message without proof, and returns when to try again
-// if it is too early.
+// decide handles an offered message that is not confirmed. It returns when to
+// try again if it is too early for a decision.
 func (q *Queue) decide(m *Message, now time.Time, read ReadUntil) (next time.Time) {
 	due := m.Offered.Add(q.options.Proof)
 	if m.Placed { // the session reads it whenever it is idle
 		due = m.Offered.Add(q.options.TTL)
 	}
-	// Of a call, and of what may be in a client's queue, a transcript proves nothing.
+	// A transcript proves nothing about a call or a message in a client's
+	// queue.
 	timed := m.Calling || m.Via == Queued
 	var until, answered time.Time
 	any := false
@@ -84,7 +89,7 @@ func (q *Queue) decide(m *Message, now time.Time, read ReadUntil) (next time.Tim
 	case now.Before(due):
 		return due
 	case any && now.Before(due.Add(q.options.TTL)):
-		// Reading goes on at the pace of time, or faster when it has to catch up.
+		// Reading advances in real time, or faster when it has to catch up.
 		return now.Add(max(pace, min(due.Sub(until), q.options.Proof)))
 	case timed:
 		end = m.Placed
@@ -99,7 +104,7 @@ func (q *Queue) decide(m *Message, now time.Time, read ReadUntil) (next time.Tim
 	return next
 }
 
-// wait lets an offered message wait again.
+// wait makes an offered message wait again.
 func (q *Queue) wait(m *Message) {
 	m.State = Waiting
 	m.Calling = false
@@ -111,8 +116,8 @@ func (q *Queue) stale(m *Message, now time.Time) bool {
 	return !now.Before(m.Made.Add(q.options.TTL))
 }
 
-// Withdraw takes back the messages that have not ended and fit, also offered ones that
-// may have been read, and returns their number.
+// Withdraw withdraws the messages that satisfy fit and have not ended,
+// including offered ones that may have been read, and returns their number.
 func (q *Queue) Withdraw(fit func(*Message) bool, now time.Time) (n int) {
 	for m := range q.open() {
 		if fit(m) {
@@ -123,9 +128,10 @@ func (q *Queue) Withdraw(fit func(*Message) bool, now time.Time) (n int) {
 	return n
 }
 
-// Cancel takes back a message to an agent, by its Ref or ID, and returns it. A message
-// that waits to be offered again is not repeated then; one that has ended without proof
-// stays as it is. The errors are ErrUnknown, and ErrOffered if it may have been read.
+// Cancel withdraws a message to an agent, by its Ref or ID, and returns it. A
+// message that waits to be offered again is not repeated then; a message that
+// has ended unconfirmed stays as it is. The errors are ErrUnknown, and
+// ErrOffered if the message may have been read.
 func (q *Queue) Cancel(to string, id string, now time.Time) (Message, error) {
 	m := cmp.Or(q.known(&Message{To: to, Ref: id}), q.ids[id])
 	switch {
@@ -139,8 +145,8 @@ func (q *Queue) Cancel(to string, id string, now time.Time) (Message, error) {
 	return *m, nil
 }
 
-// Forget drops the notices about an agent at once, also those to other agents,
-// and withdraws them if they have not ended. It belongs to the engine's Forget:
+// Forget drops the notices about an agent, including those to other agents, and
+// withdraws those that have not ended. Call it with the engine's Forget, since
 // an agent that returns uses the same keys. Sends to the agent stay.
 func (q *Queue) Forget(about string, now time.Time) {
 	fit := func(m *Message) bool { return m.Notice() && m.Key.Agent == about }

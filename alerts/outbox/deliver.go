@@ -7,15 +7,16 @@ import (
 	"sm/transcript/wording"
 )
 
-// early is the maximum time by which the stamp of a proof may precede the offer:
-// clients and queue stamp separately.
+// early is the maximum time by which the stamp of a proof may precede the
+// offer, since clients and queue stamp separately.
 const early = 5 * time.Second
 
-// Offer takes the best waiting message to the agent: the most urgent, and of those the
-// oldest; for Tmux, a message that was typed before goes first. fit selects among the
-// messages, nil all of them. The carrier must deliver its Line. Without an ID there is none,
-// or messages to the agent are held and the carrier is not Restart. A stale message is not
-// offered.
+// Offer offers the best waiting message to the agent: the most urgent, and of
+// equally urgent ones the oldest; for Tmux, a message that was typed before
+// goes first. If fit is not nil, only messages that satisfy it are considered.
+// The carrier must deliver the Line of the message. The result has no ID if
+// there is no message, or if messages to the agent are held and the carrier is
+// not Restart. Stale messages are not offered.
 func (q *Queue) Offer(
 	to string,
 	by Carrier,
@@ -42,9 +43,10 @@ func (q *Queue) offer(m *Message, by Carrier, now time.Time) {
 	}
 }
 
-// best returns the message for a carrier; fit, if set, selects among them. A message with
-// an open call waits for all carriers but the prompt. A message that may be in the client's
-// queue waits for that carrier only, which checks the queue first.
+// best returns the message for a carrier; if fit is not nil, only messages that
+// satisfy it are considered. A message with an open call is available to all
+// carriers except Tmux. A message that may be in the client's queue is
+// available only to Queued, which checks the queue first.
 func (q *Queue) best(
 	to string,
 	by Carrier,
@@ -67,8 +69,8 @@ func (q *Queue) best(
 }
 
 // ahead reports whether a message goes before an older one. A message that was
-// typed, and cut off before its Enter, is still at the prompt, where it blocks
-// all others until it is typed again. Several of them take turns.
+// typed without its Enter is still at the prompt, where it blocks all others
+// until it is typed again. Several of them take turns.
 func (m *Message) ahead(older *Message, by Carrier) bool {
 	typed := m.typed()
 	other := older.typed()
@@ -84,8 +86,8 @@ func (m *Message) ahead(older *Message, by Carrier) bool {
 func (m *Message) typed() bool { return m.Offers > 0 && m.Via == Tmux }
 
 // Unoffer undoes an offer that certainly did not reach the carrier. A message
-// that is not Offered stays as it is. Via and Offered of an earlier offer are
-// not stored, so that those of this one stay.
+// that is not Offered stays as it is. The values of Via and Offered before the
+// offer are not stored, so they are not restored.
 func (q *Queue) Unoffer(id string) {
 	m := q.ids[id]
 	if m == nil || m.State != Offered {
@@ -103,15 +105,16 @@ func (q *Queue) Unoffer(id string) {
 	}
 }
 
-// Confirm takes a text that reached the model according to the agent's transcript,
-// and returns the messages that it confirms, in the order of the text. Of a long
-// text the beginning and the last 16 bytes are enough for the message that ends
-// it.
+// Confirm takes a text that reached the model according to the agent's
+// transcript, and returns the messages that it confirms, in the order of the
+// text. A long text may be reduced to its beginning and its last 16 bytes; that
+// still confirms the message at its end.
 //
-// A text confirms a message if it has its whole line: heading, text and id. A
-// line that is quoted within the text of another message to the agent confirms
-// nothing, nor does a text that is over 5 s older than the first offer or has no
-// time, nor any text before the message was first offered.
+// A text confirms a message if it contains the whole line of the message:
+// heading, text and id. A line that is quoted within the text of another
+// message to the agent confirms nothing. Neither does a text that is over 5 s
+// older than the first offer or has no time, nor any text before the message
+// was first offered.
 func (q *Queue) Confirm(to string, text string, at time.Time) (confirmed []Message) {
 	for {
 		_, rest, found := strings.Cut(text, wording.Heading)
@@ -127,8 +130,9 @@ func (q *Queue) Confirm(to string, text string, at time.Time) (confirmed []Messa
 	}
 }
 
-// line returns the message of the agent that the text begins with, without the beginning of
-// its heading, and the rest of the text; else nil and the text.
+// line returns the agent's message with which the text begins, and the rest of
+// the text; else nil and the text. The first bytes of the message's heading
+// have already been removed from the text.
 func (q *Queue) line(to string, text string) (m *Message, rest string) {
 	for i := range max(0, len(text)-idLength) {
 		if text[i] != '#' {

@@ -21,7 +21,7 @@ func (q *Queue) known(m *Message) *Message {
 }
 
 // name returns a free id. It is the same in every run, because replies and
-// repeats are recognized by it.
+// repeated texts are recognized by it.
 func (q *Queue) name(m *Message) string {
 	for n := 0; ; n++ {
 		h := fnv.New32a()
@@ -43,7 +43,7 @@ func (q *Queue) name(m *Message) string {
 	}
 }
 
-// add appends a message, which must be the newest, to the lists.
+// add appends a message, which must be the newest.
 func (q *Queue) add(m *Message) {
 	q.order = append(q.order, m)
 	q.ids[m.ID] = m
@@ -56,7 +56,7 @@ func (q *Queue) end(m *Message, s State, at time.Time) {
 	m.Ended = stamp(at)
 	m.Calling = false
 	m.Text = fmt.Sprintf("%.*s", endedLength, m.Text)
-	m.Plain = "" // lets go of the rest
+	m.Plain = ""
 }
 
 // open yields the messages that have not ended, in the order of Put.
@@ -107,7 +107,7 @@ func (q *Queue) Waiting() (n int) {
 	return n
 }
 
-// Waits returns the agents with waiting messages, sorted by id.
+// Waits returns the agents that have waiting messages, sorted by id.
 func (q *Queue) Waits() (agents []string) {
 	for m := range q.open() {
 		if m.State == Waiting {
@@ -118,7 +118,8 @@ func (q *Queue) Waits() (agents []string) {
 	return slices.Compact(agents)
 }
 
-// HasWaiting reports whether a message to the agent waits to be offered, held or not.
+// HasWaiting reports whether a message to the agent is Waiting, even if it is
+// held.
 func (q *Queue) HasWaiting(to string) bool {
 	return slices.Contains(q.Waits(), to)
 }
@@ -126,21 +127,23 @@ func (q *Queue) HasWaiting(to string) bool {
 // Counters returns the counters.
 func (q *Queue) Counters() Counters { return q.counters }
 
-// Counters count messages that have ended. They never fall, and are a plain value.
+// Counters count messages that have ended. They never decrease, and are a plain
+// value.
 type Counters struct {
-	// Ended counts by Carrier and by the place of the state among the final ones. The
-	// carrier is that of the newest offer.
+	// Ended counts by Carrier of the newest offer, and by State relative to
+	// Confirmed.
 	Ended [Carriers][States - Confirmed]uint64
 }
 
-// Count returns how many messages ended in a state after their last offer to a
-// carrier; None counts messages that were never offered.
+// Count returns the number of messages that ended in a state after their last
+// offer by a carrier; None counts messages that were never offered.
 func (c Counters) Count(via Carrier, outcome State) uint64 {
 	return c.Ended[via][outcome-Confirmed]
 }
 
-// Take calls put with each message that has changed since the last Take, nil for one
-// that was forgotten, and reports whether there are any.
+// Take calls put with each message that has changed since the last Take, and
+// with nil for each message that was forgotten. It reports whether there were
+// changes.
 func (q *Queue) Take(put func(id string, m *Message)) (any bool) {
 	return alerts.Changes(q.ids, q.taken, put)
 }

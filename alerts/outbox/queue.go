@@ -7,8 +7,8 @@ import (
 	"sm/alerts"
 )
 
-// Queue holds messages. It must not be used by several goroutines at once. All that
-// it returns are copies.
+// Queue holds messages. It must not be used by several goroutines at once. All
+// messages that it returns are copies.
 type Queue struct {
 	options Options
 	order   []*Message // all, by Seq
@@ -19,8 +19,9 @@ type Queue struct {
 	taken    map[string]Message // as of the last Take
 }
 
-// New returns an empty queue. held reports whether messages to an agent are kept back,
-// because its context is about to be rotated and would lose them; only Restart gets them.
+// New returns an empty queue. held reports whether messages to an agent are
+// held back because a rotation will soon clear its context, and the messages
+// with it; only Restart gets them.
 func New(o Options, held func(to string) bool) *Queue {
 	q := &Queue{
 		ids:   map[string]*Message{},
@@ -31,10 +32,10 @@ func New(o Options, held func(to string) bool) *Queue {
 	return q
 }
 
-// Put accepts a message. The caller sets To, Key, Ref, From, Mode,
-// Unmetered, Text, OwnWords and Plain only. If the notice's Key is
-// known, or the send's Ref for this To, nothing changes, and the message that
-// exists is returned, in any state.
+// Put accepts a message. The caller sets To, Key, Ref, From, Mode, Unmetered,
+// Text, OwnWords and Plain only. If the Key of a notice, or the Ref of a send
+// to this agent, is already known, nothing changes, and the existing message is
+// returned, whatever its state.
 //
 // The errors are ErrText, ErrNoRecipient, ErrEmpty, ErrTooLong, and for sends
 // ErrFull and ErrRate.
@@ -61,7 +62,8 @@ func (q *Queue) Put(m Message, now time.Time) (Message, error) {
 	return m, nil
 }
 
-// Reword replaces the texts of a notice that was never offered. The zero key is that of none.
+// Reword replaces the texts of a notice that was never offered. The zero key
+// matches no notice.
 func (q *Queue) Reword(key alerts.Key, text, plain string) {
 	if key == (alerts.Key{}) {
 		return
@@ -74,16 +76,16 @@ func (q *Queue) Reword(key alerts.Key, text, plain string) {
 	}
 }
 
-// Unput drops a send that was never offered, because it could not be stored and
-// its sender got an error.
+// Unput drops a send that was never offered. It is for a send that could not be
+// stored, whose sender got an error.
 func (q *Queue) Unput(id string) {
 	q.remove(func(m *Message) bool {
 		return m.ID == id && !m.Notice() && m.State == Waiting && m.Offers == 0
 	})
 }
 
-// Rename makes the messages of one agent those of another: an agent got another id. To
-// and the keys of notices about it change, and the order stays that of Put.
+// Rename changes the id of an agent in the messages to it and in the keys of
+// the notices about it. The order stays that of Put.
 func (q *Queue) Rename(from, to string) {
 	for _, m := range q.order {
 		if m.To == from {
@@ -94,7 +96,7 @@ func (q *Queue) Rename(from, to string) {
 			continue
 		}
 		key.Agent = to
-		if q.known(&Message{Key: key}) == nil { // else the new id has used the key
+		if q.known(&Message{Key: key}) == nil { // otherwise the new id has used the key
 			m.Key = key
 		}
 	}
@@ -102,5 +104,5 @@ func (q *Queue) Rename(from, to string) {
 
 func bySeq(a, b Message) int { return cmp.Compare(a.Seq, b.Seq) }
 
-// stamp is a time as a store gives it back.
+// stamp returns a time as it will be after storing.
 func stamp(t time.Time) time.Time { return t.Round(0).UTC() }

@@ -5,7 +5,8 @@ import (
 	"time"
 )
 
-// Enqueue is Offer by Queued for the queue of a thread, the agent's current one.
+// Enqueue offers a message by Queued to the queue of a thread, the agent's
+// current one.
 func (q *Queue) Enqueue(
 	to string,
 	thread string,
@@ -23,9 +24,9 @@ func (q *Queue) Enqueue(
 	return *best
 }
 
-// Mark identifies a message in the queue of a thread, after a "#". It differs
-// between threads, because a client keeps the queues of all threads in one
-// place.
+// Mark returns the identification of a message in the queue of a thread, after
+// a "#". It differs between threads, because a client keeps the queues of all
+// threads in one place.
 func (m Message) Mark() string {
 	if m.Moves == 0 {
 		return m.ID
@@ -45,8 +46,9 @@ func (q *Queue) Placed(id string) {
 	}
 }
 
-// Leave lets messages in the queue of a thread that their agent has left wait
-// again, for any carrier. in returns the thread of an agent, "" if unknown.
+// Leave makes messages wait again, for any carrier, if their agent has left the
+// thread whose queue has them. in returns the thread of an agent, "" if
+// unknown.
 func (q *Queue) Leave(in func(string) string) {
 	for m := range q.open() {
 		if !m.mayBeQueued() || m.Thread == "" {
