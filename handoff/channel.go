@@ -19,13 +19,14 @@ type Channel struct {
 	Path string `yaml:"path" is:"path" required:"true" unique:"true"`
 }
 
-// globalChannel is for sessions whose folder is not known.
+// globalChannel is the channel of sessions whose folder is unknown.
 const globalChannel = "global"
 
-// ChannelOf returns the channel of a session that works in dir: the configured one with the
-// longest path that is dir or contains it, the first of equal ones; else the client's own name
-// for the project, see [ProjectName]. Paths are cleaned, and symbolic links are not followed.
-// Without dir the channel is global.
+// ChannelOf returns the channel of a session that works in dir. It is the
+// configured channel with the longest path that is dir or contains it, the
+// first of equally long ones; else a channel with the client's own name for the
+// project, see [ProjectName]. Paths are cleaned, and symbolic links are not
+// followed. If dir is empty, the channel is global.
 func ChannelOf(configured []Channel, dir string) Channel {
 	if dir == "" {
 		return Channel{Name: globalChannel}
@@ -47,13 +48,14 @@ func ChannelOf(configured []Channel, dir string) Channel {
 	return Channel{Name: ProjectName(dir), Path: dir}
 }
 
-// maxName limits a channel's name, in bytes, as the client limits the names of its project
-// folders.
+// maxName limits a channel's name, in bytes. The client has the same limit for
+// the names of its project folders.
 const maxName = 200
 
-// ProjectName is a path as the client names its folders below projects/: each UTF-16 unit that
-// is not an ASCII letter or digit becomes a dash, so that /a/b and /a-b have one name. A long
-// name is cut and ends in a hash, unlike the client's.
+// ProjectName returns the name that the client gives to a project's folder
+// below projects/: each UTF-16 unit of the path that is not an ASCII letter or
+// digit becomes a dash, so that /a/b and /a-b have the same name. A long name
+// is cut and ends in a hash, unlike the client's.
 func ProjectName(dir string) string {
 	var b strings.Builder
 	for _, r := range dir {
@@ -70,7 +72,8 @@ func alphanumeric(r rune) bool {
 	return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9'
 }
 
-// shorten cuts a name to at most most bytes, the last 17 of them a hash of the whole.
+// shorten cuts a name to at most most bytes, of which the last 17 are a hash of
+// whole.
 func shorten(name, whole string, most int) string {
 	if len(name) <= most {
 		return name
@@ -79,9 +82,9 @@ func shorten(name, whole string, most int) string {
 	return fmt.Sprintf("%s-%x", name, sha256.Sum256([]byte(whole)))[:len(name)+17]
 }
 
-// safe returns a distinct path element for each name, which may be typed into a shell:
-// invisible characters, /, %, those with a meaning in shells, and a dot at the beginning become
-// %XX, byte for byte.
+// safe returns a distinct path element for each name, which may be typed into a
+// shell: invisible characters, /, %, characters with a meaning in shells, and a
+// leading dot become %XX, byte for byte.
 func safe(name string) string {
 	if name == "" {
 		return "%"
@@ -103,16 +106,16 @@ func safe(name string) string {
 	return b.String()
 }
 
-// channelFile is what the names of a channel's files begin with.
+// channelFile returns the prefix of the names of a channel's files.
 func channelFile(channel string) string { return shorten(safe(channel), channel, maxName) }
 
 func manifestFile(channel string) string { return channelFile(channel) + ".manifest.json" }
 
-// documentFile is the file of a document, see [documentID]. A manifest of others may have any
-// id.
+// documentFile returns the name of a document's file. A manifest written by
+// another program may have any id, not only a [documentID].
 func documentFile(channel, id string) string {
 	return channelFile(channel) + "-" + shorten(safe(id), id, idRoom) + ".md"
 }
 
-// idRoom limits an id in a file's name, in bytes.
+// idRoom limits an id in the name of a file, in bytes.
 const idRoom = 32

@@ -18,15 +18,17 @@ type Claimant struct {
 	PID       int
 }
 
-// Claim gives a starting session (startup, resume, clear) its document, if there is one. It is
-// the agent's own active document. An agent without any entry gets the channel's current one,
-// if that is active, not claimed by another agent and from within the channel's path, and if
-// the client of the agent that left it ("" for unknown) has ended, as free reports; with a nil
-// free it has not. From then on the document is this agent's alone: its next session gets it
-// again until it is consumed. Documents older than the expiry are marked as expired.
+// Claim returns the document for a starting session (startup, resume, clear),
+// if there is one. It is the agent's own active document. An agent without any
+// entry gets the channel's current document if all of these hold: it is active;
+// it is not claimed by another agent; it is from within the channel's path; and
+// the client of the agent that left it ("" for unknown) has ended, as free
+// reports. A nil free means that it has not ended. From then on the document
+// belongs to this agent: its next session gets it again until it is consumed.
+// Documents older than the expiry are marked as expired.
 //
-// After any error the session starts without a document. free is called with the documents
-// locked and must not use them.
+// After an error the session starts without a document. free is called with the
+// documents locked and must not use them.
 func (d *Documents) Claim(
 	c Claimant,
 	now time.Time,
@@ -38,7 +40,7 @@ func (d *Documents) Claim(
 	}
 	err = d.locked("claim handoff document", channel, func(s *store, m *manifest) (err error) {
 		if m.expire(now, d.expiry) {
-			// stored even if the claim fails
+			// The expiry is stored even if the claim fails.
 			if err := s.commit(m); err != nil {
 				return err
 			}
@@ -68,7 +70,7 @@ func (d *Documents) Claim(
 	return doc, ok, err
 }
 
-// claim marks a document as given.
+// claim records the session that gets a document.
 func (d *Document) claim(c Claimant, now time.Time) {
 	d.ClaimedBy = c.Agent
 	d.ClaimedBySession = c.SessionID
@@ -76,7 +78,8 @@ func (d *Document) claim(c Claimant, now time.Time) {
 	d.ClaimedAt = second(now)
 }
 
-// unclaimed returns the current document if an agent without one may have it.
+// unclaimed returns the current document if an agent without an entry may have
+// it, else nil.
 func (m *manifest) unclaimed(c Claimant, free func(string) bool) *entry {
 	e := m.Current
 	switch {
@@ -91,11 +94,11 @@ func (m *manifest) unclaimed(c Claimant, free func(string) bool) *entry {
 	return e
 }
 
-// Consume records that a session's transcript has the document. A second time nothing changes,
-// nor for a cleared document.
+// Consume records that a session's transcript contains the document. Repeated
+// calls change nothing, nor do calls for a cleared document.
 //
-// It must be the session that was given the document last. That does not hold for an executed
-// one, which its agent gets in a new session.
+// Only the session that got the document last may consume it, unless the
+// document is executed: then its agent gets it in a new session.
 func (d *Documents) Consume(channel, id, session string, pid int, now time.Time) error {
 	return d.locked("consume handoff document", channel, func(s *store, m *manifest) error {
 		list := m.of(id)
@@ -125,7 +128,7 @@ func (d *Documents) Consume(channel, id, session string, pid int, now time.Time)
 	})
 }
 
-// Withdraw clears an active document whose handoff has not run.
+// Withdraw clears an active document unless its handoff has been executed.
 func (d *Documents) Withdraw(channel, id string) error {
 	return d.locked("withdraw handoff document", channel, func(s *store, m *manifest) error {
 		list := m.of(id)
@@ -139,8 +142,9 @@ func (d *Documents) Withdraw(channel, id string) error {
 	})
 }
 
-// Last returns, for a session whose context was compacted, the document of the agent's last
-// handoff or the last one it got, of any age, unless it was cleared.
+// Last returns the document of the agent's last handoff, or the last one it
+// got, for a session whose context was compacted. The document may be of any
+// age, but not cleared.
 func (d *Documents) Last(channel, agent string) (doc Document, ok bool, err error) {
 	return d.read(channel, func(m *manifest) *entry {
 		if e := m.Executed[agent]; e != nil && e.Status != StatusCleared {
@@ -150,12 +154,12 @@ func (d *Documents) Last(channel, agent string) (doc Document, ok bool, err erro
 	})
 }
 
-// Current returns the channel's newest document, with any status.
+// Current returns the channel's newest document, whatever its status.
 func (d *Documents) Current(channel string) (doc Document, ok bool, err error) {
 	return d.read(channel, func(m *manifest) *entry { return m.Current })
 }
 
-// read returns a document that find chooses, if it chooses one.
+// read returns the document that find selects; ok is false if it selects none.
 func (d *Documents) read(
 	channel string,
 	find func(*manifest) *entry,

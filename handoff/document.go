@@ -11,7 +11,8 @@ import (
 // Status is the state of a document.
 type Status string
 
-// The statuses. Documents with another one, of a newer version, are kept and not given.
+// The statuses. Documents with an unknown status, from a newer version, are
+// kept and not given.
 const (
 	StatusActive   Status = "active"   // waits for a session
 	StatusConsumed Status = "consumed" // a session has it
@@ -28,43 +29,44 @@ const (
 	Auto   DocumentType = "auto"   // made from the transcript
 )
 
-// Document is what one session leaves to the next. Its JSON is an entry of a manifest, and
-// the output of sm documents --json.
+// Document is a handoff document. Its JSON is an entry of a manifest, and the
+// output of sm documents --json.
 type Document struct {
 	ID string `json:"id"`
 	// Not part of an entry:
 	Channel string `json:"channel,omitempty"`
 	File    string `json:"file,omitempty"`    // its path
-	Current bool   `json:"current,omitempty"` // it is the channel's newest
+	Current bool   `json:"current,omitempty"` // it is the newest of its channel
 
-	SessionID    string       `json:"session_id"` // the session that it comes from
+	SessionID    string       `json:"session_id"` // the session that left it
 	Agent        string       `json:"agent,omitempty"`
 	CreatedAt    time.Time    `json:"created_at"` // whole seconds, UTC
 	CreatedByPID int          `json:"created_by_pid"`
 	WorkingDir   string       `json:"working_dir"`
 	Type         DocumentType `json:"type"`
 	Status       Status       `json:"status"`
-	// Path is the file that the agent wrote, empty for automatic documents.
+	// Path is the file that the agent wrote, "" for automatic documents.
 	Path string `json:"original_path,omitempty"`
-	// Executed means that it belongs to a handoff that clears or restarts its own agent.
+	// Executed means that the document belongs to a handoff that clears or
+	// restarts its own agent.
 	Executed bool `json:"executed,omitempty"`
-	// ClaimedBy is the agent that it was given to, with the session and the client that
-	// got it last.
+	// ClaimedBy is the agent that got the document. ClaimedBySession and
+	// ClaimedByPID are the session and the client that got it last.
 	ClaimedBy        string    `json:"claimed_by,omitempty"`
 	ClaimedBySession string    `json:"claimed_by_session,omitempty"`
 	ClaimedByPID     int       `json:"claimed_by_pid,omitempty"`
 	ClaimedAt        time.Time `json:"claimed_at,omitzero"`
-	// The session that has it in its transcript:
+	// The session whose transcript contains the document:
 	ConsumedByPID     int       `json:"consumed_by_pid,omitempty"`
 	ConsumedBySession string    `json:"consumed_by_session,omitempty"`
 	ConsumedAt        time.Time `json:"consumed_at,omitzero"`
 
-	// Body is the document itself; only some functions return it.
+	// Body is the content of the document; only some functions return it.
 	Body string `json:"-"`
 }
 
-// expired reports whether an active document is too old to be given. One from the future,
-// made with a wrong clock, counts as old.
+// expired reports whether an active document is too old to be given. A document
+// from the future, made with a wrong clock, counts as old.
 func (d *Document) expired(now time.Time, expiry time.Duration) bool {
 	age := now.Sub(d.CreatedAt)
 	return age > expiry || age < -expiry
@@ -75,8 +77,8 @@ const (
 	idPrefix = 8 // of the session's id
 )
 
-// documentID returns HO-YYYYMMDD-HHMMSS-<first 8 of the session>, in UTC: of the next second
-// that is not taken.
+// documentID returns HO-YYYYMMDD-HHMMSS-<first 8 of the session>, in UTC, with
+// the first second from now on whose id is not taken.
 func documentID(session string, now time.Time, taken []string) string {
 	prefix := strings.Map(func(r rune) rune {
 		if alphanumeric(r) {
@@ -94,13 +96,14 @@ func documentID(session string, now time.Time, taken []string) string {
 
 const commentStart = "<!-- "
 
-// commentLine returns a comment of one line, which its value cannot leave.
+// commentLine returns a comment of one line. Its value cannot end the comment.
 func commentLine(name, value string) string {
 	value = strings.NewReplacer("-->", "--&gt;", "--!>", "--!&gt;").Replace(visible(value))
 	return commentStart + name + ": " + value + " -->\n"
 }
 
-// visible replaces invisible characters by question marks, and what is not UTF-8 by U+FFFD.
+// visible replaces invisible characters by question marks, and invalid UTF-8 by
+// U+FFFD.
 func visible(s string) string {
 	return strings.Map(func(r rune) rune {
 		if !wording.Printable(r) {

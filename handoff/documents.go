@@ -10,11 +10,12 @@ import (
 )
 
 const (
-	// maxBody limits a document, in bytes; the configuration allows no larger ones.
+	// maxBody limits a document, in bytes. The configuration allows no larger
+	// limit.
 	maxBody = 16 << 20
-	// maxNames limits a document's other fields together.
+	// maxNames limits the other fields of a document together, in bytes.
 	maxNames = 32 << 10
-	// maxFile limits its file, which begins with comments.
+	// maxFile limits the file of a document, which begins with comments.
 	maxFile = maxBody + 2*maxNames
 )
 
@@ -23,9 +24,9 @@ const (
 //	{channel}.manifest.json   the list, with statuses
 //	{channel}-{id}.md         a document that is in the list
 //
-// Characters that cannot be in file names are written as %XX; long names end in a hash. Any
-// number of goroutines and processes may use one folder: functions hold its lock and wait for
-// it at most 5 s.
+// Characters that cannot be in file names are written as %XX; long names end in
+// a hash. Any number of goroutines and processes may use one folder: functions
+// lock it, and wait for the lock for at most 5 s.
 type Documents struct {
 	dir    string
 	expiry time.Duration
@@ -33,9 +34,10 @@ type Documents struct {
 	step   func(string) // called before each change of the folder, for tests that end the process
 }
 
-// NewDocuments keeps documents in dir, an absolute path. The first Put creates the folder.
-// expiry is how long a document waits for a session: this afternoon's session should not
-// continue this morning's work. Damaged manifests are logged.
+// NewDocuments returns the documents in dir, an absolute path. The first Put
+// creates the folder. expiry is how long a document waits for a session: a
+// session in the afternoon should not continue the morning's work. Damaged
+// manifests are logged.
 func NewDocuments(dir string, expiry time.Duration, log *slog.Logger) *Documents {
 	return &Documents{
 		dir:    dir,
@@ -45,11 +47,12 @@ func NewDocuments(dir string, expiry time.Duration, log *slog.Logger) *Documents
 	}
 }
 
-// ErrNoDocument means that there is no such document or channel.
+// ErrNoDocument means that the document or channel does not exist.
 var ErrNoDocument = errors.New("no such handoff document; 'sm documents' lists them")
 
-// locked runs f on the manifest of a channel with the folder locked, and adds op to errors.
-// Without a folder the manifest is empty and the store is nil.
+// locked runs f on the manifest of a channel with the folder locked, and adds
+// op to errors. If the folder does not exist, the manifest is empty and the
+// store is nil.
 func (d *Documents) locked(op, channel string, f func(*store, *manifest) error) error {
 	err := d.with(func(s *store) error {
 		m, err := s.load(channel)
@@ -64,7 +67,7 @@ func (d *Documents) locked(op, channel string, f func(*store, *manifest) error) 
 	return nil
 }
 
-// check returns why a document cannot be stored.
+// check returns an error if a document cannot be stored.
 func (d *Document) check() error {
 	names := d.Channel + d.Agent + d.SessionID + d.WorkingDir + d.Path
 	switch {
@@ -79,8 +82,9 @@ func (d *Document) check() error {
 	return nil
 }
 
-// Put stores a document. It becomes the channel's current one and replaces its agent's. With
-// ClaimedBy a handoff is about to run with it, and only that agent gets it; with Executed its
+// Put stores a document, as the channel's current one and in place of its
+// agent's previous one. A document with ClaimedBy is for a handoff that is
+// about to run, and only that agent gets it; with Executed the agent's new
 // context gets it again after a compaction.
 func (d *Documents) Put(doc Document, now time.Time) (Document, error) {
 	if err := doc.check(); err != nil {
@@ -119,5 +123,5 @@ func (d *Documents) Put(doc Document, now time.Time) (Document, error) {
 	return doc, nil
 }
 
-// second is a time as the manifest holds it.
+// second returns a time as the manifest stores it.
 func second(t time.Time) time.Time { return t.UTC().Truncate(time.Second) }

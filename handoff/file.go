@@ -23,24 +23,25 @@ import (
 // File is a file that may be handed over.
 type File struct {
 	Modified time.Time
-	// Content is the content of the file when it was examined: UTF-8 without NUL. It was
-	// read through the descriptor that was checked, so it is that file's and no other's.
+	// Content is the content of the file when it was examined: UTF-8 without
+	// NUL. It was read through the descriptor that was checked, so it is from
+	// the checked file.
 	Content []byte
 }
 
-// fileTick is how far a time stamp may lie behind the clock: the kernel stamps files
-// with the time of its last tick.
+// fileTick is the maximum delay of a time stamp behind the clock: the kernel
+// stamps files with the time of its last tick.
 const fileTick = 10 * time.Millisecond
 
 // Examine reads a file that may be handed over: a regular file of this user
-// with one name, 1 byte to limit bytes of text, written
-// since the session began (a zero time for any), with a name that can be shown
-// and typed. The error has a [FileReason].
+// with one name, 1 to limit bytes of text, written since the session began
+// (zero: at any time), with a name that can be shown and typed. The error has a
+// [FileReason].
 //
-// It does not wait: the file is opened without blocking and read only if it is
-// regular and not too large. Network file systems may still block. Files of the
-// kernel's own file systems are refused, since the sizes that they report are
-// not those of their contents.
+// Examine does not wait: it opens the file without blocking and reads it only
+// if it is regular and not too large. Network file systems may still block.
+// Files of the kernel's own file systems are refused, because they do not
+// report the sizes of their contents.
 func Examine(path string, since time.Time, limit int64) (fit File, err error) {
 	defer func() {
 		if err != nil {
@@ -50,7 +51,7 @@ func Examine(path string, since time.Time, limit int64) (fit File, err error) {
 	switch {
 	case !filepath.IsAbs(path):
 		return fit, FileRelative
-	case visible(path) != path: // a human must see which file an agent is asked to read
+	case visible(path) != path: // a person must be able to read the name of the file
 		return fit, FileName
 	}
 	named, err := os.Lstat(path)
@@ -60,8 +61,9 @@ func Examine(path string, since time.Time, limit int64) (fit File, err error) {
 	if err != nil {
 		return fit, err
 	}
-	// Another file may take the name before the open: hence the flags and the second check. The
-	// first check counts as well: removing a name since leaves a file with one name less.
+	// Another file may take the name before the open: therefore the flags and
+	// the second check. The first check is needed as well: if a name has been
+	// removed in between, the second check counts one name less.
 	f, err := os.OpenFile(path, os.O_RDONLY|unix.O_NONBLOCK|unix.O_NOCTTY|unix.O_NOFOLLOW, 0)
 	if err != nil {
 		return fit, err
@@ -81,7 +83,7 @@ func Examine(path string, since time.Time, limit int64) (fit File, err error) {
 	switch {
 	case err != nil:
 		return fit, err
-	case !stillNamed(f, path): // the one name that was counted is another name
+	case !stillNamed(f, path): // the counted name is another one
 		return fit, FileSwapped
 	case !utf8.Valid(content) || bytes.IndexByte(content, 0) >= 0:
 		return fit, FileEncoding
@@ -122,7 +124,8 @@ func checkOpened(info fs.FileInfo, since time.Time, limit int64) error {
 	return nil
 }
 
-// older allows for coarse time stamps; some file systems keep whole seconds.
+// older reports whether a file is older than since. It allows for coarse time
+// stamps: some file systems store whole seconds.
 func older(modified, since time.Time) bool {
 	if modified.Nanosecond() == 0 {
 		since = since.Truncate(time.Second)
@@ -130,7 +133,7 @@ func older(modified, since time.Time) bool {
 	return modified.Before(since.Add(-fileTick))
 }
 
-// readStill reads a file that does not change meanwhile.
+// readStill reads a file, and fails if the file changes meanwhile.
 func readStill(f *os.File, before fs.FileInfo) ([]byte, error) {
 	content, readErr := io.ReadAll(io.LimitReader(f, before.Size()+1))
 	after, err := f.Stat()
@@ -144,8 +147,8 @@ func readStill(f *os.File, before fs.FileInfo) ([]byte, error) {
 	return content, nil
 }
 
-// FileReason is why a file is not handed over: a single word, used as a label, a colon, and a
-// sentence with the problem and its remedy.
+// FileReason is the reason why a file is not handed over: a single word, used
+// as a label, a colon, and a sentence with the problem and its remedy.
 type FileReason string
 
 // The reasons.
@@ -171,7 +174,7 @@ func (r FileReason) Error() string {
 	return sentence
 }
 
-// Word is the reason in one word.
+// Word returns the reason in one word.
 func (r FileReason) Word() string {
 	word, _, _ := strings.Cut(string(r), ": ")
 	return word
@@ -180,8 +183,8 @@ func (r FileReason) Word() string {
 // maxQuoted limits a path in an error, in bytes.
 const maxQuoted = 300
 
-// quoted quotes a path, with question marks for what is invisible. The beginning of a long
-// one is cut.
+// quoted quotes a path, with question marks for invisible characters. It cuts
+// the beginning of a long path.
 func quoted(path string) string {
 	if len(path) > maxQuoted {
 		path = "…" + strings.ToValidUTF8(path[len(path)-maxQuoted:], "")
@@ -189,8 +192,8 @@ func quoted(path string) string {
 	return strconv.Quote(visible(path))
 }
 
-// withReason returns an error with a reason, which ends its text, for one that may be of the
-// system.
+// withReason returns err with a FileReason, which ends its text, unless it has
+// one already.
 func withReason(err error) error {
 	if _, ok := errors.AsType[FileReason](err); ok {
 		return err

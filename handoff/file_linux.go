@@ -7,9 +7,10 @@ import (
 	"strings"
 )
 
-// stillNamed reports whether the file still has the name by which it was opened. A name that
-// was removed and created again does not count, so a file with one name has had this one all
-// the time.
+// stillNamed reports whether the file still has the name by which it was
+// opened. A name that was removed and created again does not count, so if it
+// returns true for a file with one name, the file has had that name all the
+// time.
 func stillNamed(f *os.File, path string) bool {
 	const removed = " (deleted)" // see proc(5)
 	// The kernel decrements the link count before it removes the name, and locks the folder

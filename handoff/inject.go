@@ -14,8 +14,8 @@ import (
 	"sm/transcript/wording"
 )
 
-// MinInject is the least limit of Inject: room for the frame with long names in it, and
-// for the beginning of a document.
+// MinInject is the smallest limit of Inject: it has room for a frame with long
+// names and for the beginning of a document.
 const MinInject = 2000
 
 // The frame around a document.
@@ -25,14 +25,15 @@ const (
 	pathShow = 500
 )
 
-// Inject returns the text with which a session gets a document: d.Body in a frame with its
-// origin, at most limit characters in UTF-16, as the client counts. The limit is at least
-// MinInject. A longer body is cut, with a notice that has the path of the whole; the last line
+// Inject returns the text with which a session gets a document: d.Body in a
+// frame with its origin, in at most limit UTF-16 units, as the client counts
+// characters. A limit below MinInject counts as MinInject. A longer body is
+// cut, with a notice that has the path of the complete document; the last line
 // is never cut.
 //
-// The body is an agent's and must not pass for more: invisible characters but line breaks and
-// tabs are removed, and lines that look like the frame or like the client's own are visibly
-// changed.
+// The body is from an agent and must not pass for anything else: invisible
+// characters except line breaks and tabs are removed, and lines that look like
+// the frame or like the client's own are visibly changed.
 func Inject(d Document, limit int, now time.Time) string {
 	limit = max(limit, MinInject)
 	origin := ""
@@ -43,7 +44,7 @@ func Inject(d Document, limit int, now time.Time) string {
 	if d.Type == Auto {
 		author = "Made from the transcript of agent %s; no person has read it, and it is no text of the user."
 	}
-	// A name may look like the frame together with the text before it.
+	// A name may look like the frame when combined with the text before it.
 	head := wording.DocumentLine(field(d.ID, nameShow)) + "\n" + defuse(fmt.Sprintf(
 		"Channel: %s\nPrevious Session: %s\nType: %s\n%sAge: %s\n"+author+"\n\n",
 		field(d.Channel, nameShow),
@@ -64,7 +65,7 @@ func Inject(d Document, limit int, now time.Time) string {
 	return head + body + end
 }
 
-// length counts as the client does.
+// length returns the length of s in UTF-16 units, as the client counts.
 func length(s string) (n int) {
 	for _, r := range s {
 		n += utf16.RuneLen(r)
@@ -72,8 +73,8 @@ func length(s string) (n int) {
 	return n
 }
 
-// field returns a value in one line of at most most characters. The beginning of a longer one
-// is cut.
+// field returns a value in one line of at most most UTF-16 units. The beginning
+// of a longer value is cut.
 func field(s string, most int) string {
 	s = strings.ReplaceAll(defuse(visible(s)), "\n", " ")
 	if units := utf16.Encode([]rune(s)); len(units) > most {
@@ -83,8 +84,9 @@ func field(s string, most int) string {
 	return cmp.Or(s, "unknown")
 }
 
-// Clean keeps printable characters, line breaks and tabs. Other line ends become line breaks,
-// other blanks spaces, and bytes that are not UTF-8 U+FFFD.
+// Clean keeps printable characters, line breaks and tabs. Other line ends
+// become line breaks, other blanks become spaces, and invalid UTF-8 becomes
+// U+FFFD.
 func Clean(text string) string {
 	text = strings.ReplaceAll(text, "\r\n", "\n")
 	return strings.Map(func(r rune) rune {
@@ -102,11 +104,11 @@ func Clean(text string) string {
 	}, text)
 }
 
-// equals are what a rule of a frame can be drawn with.
+// equals lists the characters that can draw the rule of a frame.
 const equals = "=\u2550\uFF1D\uFE66\u2A75\u2A76\uA78A"
 
-// defuse changes what could be taken for the frame, or for the client's tags around texts of
-// hooks.
+// defuse changes lines that look like the frame, and the client's tags around
+// texts of hooks.
 func defuse(text string) string {
 	lines := strings.Split(text, "\n")
 	for i, line := range lines {
@@ -123,7 +125,7 @@ func defuse(text string) string {
 	return strings.Join(lines, "\n")
 }
 
-// framed reports whether a line has the words of the frame.
+// framed reports whether a line contains the words of the frame.
 func framed(line string) bool {
 	letters := strings.Map(func(r rune) rune {
 		if unicode.IsLetter(r) {
@@ -135,13 +137,14 @@ func framed(line string) bool {
 		strings.Contains(letters, "HANDOFFLOADED")
 }
 
-// reminderTag is the element in which the client puts texts of hooks.
+// reminderTag is the element in which the client wraps texts of hooks.
 const reminderTag = "system-reminder"
 
-// tags matches its begin and end. It is compiled on first use: few commands need it.
+// tags matches the start and end tags of reminderTag. It is compiled on first
+// use: few commands need it.
 var tags = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(?i)<([/ \t]*` + reminderTag + `)`) })
 
-// ageText writes an age in its two largest units.
+// ageText formats an age in at most two units.
 func ageText(age time.Duration) string {
 	age = age.Truncate(time.Second)
 	switch {

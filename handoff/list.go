@@ -11,8 +11,9 @@ import (
 	"time"
 )
 
-// Clear clears the channel's documents: none will be given, nor given again after a
-// compaction. It returns how many were active. Without a manifest the error is ErrNoDocument.
+// Clear clears the channel's documents: none of them will be given any more,
+// not even after a compaction. It returns the number of active ones. Without a
+// manifest the error is ErrNoDocument.
 func (d *Documents) Clear(channel string, now time.Time) (n int, err error) {
 	err = d.locked("clear channel "+quoted(channel), channel, func(s *store, m *manifest) error {
 		if m.Current == nil && len(m.Agents) == 0 {
@@ -35,8 +36,9 @@ func (d *Documents) Clear(channel string, now time.Time) (n int, err error) {
 	return n, err
 }
 
-// List returns the documents of all channels, by channel, the newest first, without their
-// bodies. It changes nothing. The error names what could not be read.
+// List returns the documents of all channels without their bodies, sorted by
+// channel and then the newest first. It changes nothing. The error names files
+// that could not be read.
 func (d *Documents) List(now time.Time) (all []Document, err error) {
 	err = d.with(func(s *store) error {
 		if s == nil {

@@ -11,7 +11,8 @@ import (
 	"sm/handoff/files"
 )
 
-// maxManifest bounds a manifest, in bytes: hundreds of entries take a few hundred KiB.
+// maxManifest limits a manifest, in bytes: hundreds of entries take a few
+// hundred KiB.
 const maxManifest = 4 << 20
 
 // manifest lists the documents of a channel. Unknown members of its JSON are kept.
@@ -19,9 +20,11 @@ type manifest struct {
 	Channel string `json:"channel"`
 	// Current is the newest document, nil before the first.
 	Current *entry `json:"current,omitempty"`
-	// Agents has the newest document of each agent, or the one that it claimed.
+	// Agents has the newest document of each agent, or the document that it
+	// claimed.
 	Agents map[string]*entry `json:"agents,omitempty"`
-	// Executed has the document of each agent's last handoff, or the last one it was given.
+	// Executed has the document of each agent's last handoff, or the last
+	// document that the agent got.
 	Executed map[string]*entry `json:"executed,omitempty"`
 
 	unknown map[string]json.RawMessage
@@ -33,8 +36,8 @@ type entry struct {
 	unknown map[string]json.RawMessage
 }
 
-// readManifest reads a manifest. Errors wrap fs.ErrNotExist or files.ErrDamaged where that is
-// the cause.
+// readManifest reads a manifest. Errors wrap fs.ErrNotExist for a missing and
+// files.ErrDamaged for a damaged manifest.
 func readManifest(path string) (*manifest, error) {
 	data, err := files.Read(path, maxManifest)
 	if err != nil {
@@ -47,7 +50,8 @@ func readManifest(path string) (*manifest, error) {
 	return m, nil
 }
 
-// decodeManifest reads a manifest. Any bytes give a manifest or an error.
+// decodeManifest decodes a manifest. Any input results in a manifest or an
+// error.
 func decodeManifest(data []byte) (m *manifest, err error) {
 	m = &manifest{}
 	m.unknown, err = files.Decode(data, m)
@@ -71,7 +75,7 @@ func (e *entry) UnmarshalJSON(data []byte) (err error) {
 
 func (e *entry) MarshalJSON() ([]byte, error) { return files.Encode(e.Document, e.unknown) }
 
-// entryOf leaves out what [store.document] derives.
+// entryOf returns an entry without the fields that [store.document] derives.
 func entryOf(d Document) *entry {
 	d.Channel = ""
 	d.File = ""
@@ -79,7 +83,7 @@ func entryOf(d Document) *entry {
 	return &entry{Document: d}
 }
 
-// set puts a document into one of the manifest's lists.
+// set stores a document in one of the manifest's maps.
 func set(list *map[string]*entry, agent string, d Document) {
 	if *list == nil {
 		*list = map[string]*entry{}
@@ -87,7 +91,8 @@ func set(list *map[string]*entry, agent string, d Document) {
 	(*list)[agent] = entryOf(d)
 }
 
-// expire marks documents that are too old, and reports whether there were any.
+// expire marks active documents that are too old as expired, and reports
+// whether there were any.
 func (m *manifest) expire(now time.Time, expiry time.Duration) (changed bool) {
 	for _, e := range m.entries() {
 		if e.Status == StatusActive && e.expired(now, expiry) {
@@ -98,7 +103,7 @@ func (m *manifest) expire(now time.Time, expiry time.Duration) (changed bool) {
 	return changed
 }
 
-// entries returns the documents that may be given.
+// entries returns the entries of documents that may be given.
 func (m *manifest) entries() []*entry {
 	all := slices.Collect(maps.Values(m.Agents))
 	if m.Current != nil {
@@ -131,13 +136,15 @@ func (m *manifest) ids() []string {
 	return ids
 }
 
-// How long, and for how many agents, documents that will not be given any more are kept.
+// How long, and for how many agents, documents are kept after they can no
+// longer be given.
 const (
 	keepFor    = 30 * 24 * time.Hour
 	keepAgents = 500
 )
 
-// prune removes agents whose documents will not be given any more, the oldest first.
+// prune removes agents whose documents will no longer be given, the oldest
+// first.
 func (m *manifest) prune(now time.Time, expiry time.Duration) {
 	var expired []string
 	for agent, e := range m.Agents {

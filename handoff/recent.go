@@ -21,8 +21,8 @@ type Message struct {
 	At   time.Time // zero if the record has none
 }
 
-// Limits with which a document fits into an answer to a hook. Characters are UTF-16 units, as
-// the client counts them.
+// Limits of an automatic document, which must fit into the answer to a hook.
+// Characters are UTF-16 units, as the client counts them.
 const (
 	maxMessages = 20 // the newest
 	maxOne      = 600
@@ -30,23 +30,24 @@ const (
 	maxTail     = 16 << 20 // bytes that are read from the end of the transcript
 )
 
-// firstBytes are read first. More are only when they hold no message, as when a large tool
-// result is at the end.
+// firstBytes is the size of the first read. More is read only if that part
+// holds no message, for example if a large tool result is at the end.
 const firstBytes = 1 << 20
 
-// Recent reads the newest messages of user and agent from the end of a transcript of size
-// bytes, oldest first. Tool calls and their results, subagents, commands, summaries and
-// the client's own texts are left out. Lines that are no records are skipped, so
-// the only error is that of reading.
+// Recent reads the newest messages of user and agent from the end of a
+// transcript of size bytes, oldest first. Tool calls and their results,
+// subagents, commands, summaries and the client's own texts are left out.
+// Invalid lines are skipped, so that Recent fails only if it cannot read.
 func Recent(r io.ReaderAt, size int64) ([]Message, error) {
 	for n := int64(firstBytes); ; n *= 4 {
 		from := max(0, size-min(n, maxTail))
 		tail := make([]byte, size-from)
 		got, err := r.ReadAt(tail, from)
-		if err != nil && !errors.Is(err, io.EOF) { // EOF: it has shrunk meanwhile
+		if err != nil && !errors.Is(err, io.EOF) { // EOF: the file has shrunk meanwhile
 			return nil, fmt.Errorf("read the end of a transcript: %w", err)
 		}
-		// The first line is most likely cut. No end of an object in JSON is one.
+		// The first line is probably incomplete. The end of a JSON object is
+		// not a valid object, so such a line is skipped.
 		if found := newest(messagesIn(tail[:got])); len(found) > 0 || from == 0 || n >= maxTail {
 			return found, nil
 		}
@@ -73,8 +74,9 @@ type spoken struct {
 	} `json:"attachment"`
 }
 
-// messagesIn reads lines, in the order of time: a fork's file holds its own records before
-// the older ones that it copies. A record without a time follows the one before it.
+// messagesIn returns the messages in the lines of tail, in the order of time: a
+// fork's file holds its own records before the older ones that it copies. A
+// record without a time gets the time of the one before it.
 func messagesIn(tail []byte) []Message {
 	var all []Message
 	seen := map[string]bool{}
@@ -98,8 +100,8 @@ func messagesIn(tail []byte) []Message {
 	return all
 }
 
-// text is the message in a record, "" for none. A message that sm delivered is in the answer
-// to a hook; its record becomes one of the user.
+// text returns the message in a record, "" for none. The answer to a hook
+// contains the messages that sm delivered; its record becomes one of the user.
 func (s *spoken) text() string {
 	if s.Attachment.Type == "hook_additional_context" {
 		s.Type = "user"
@@ -132,8 +134,8 @@ func (s *spoken) text() string {
 		text = strings.Join(parts, "\n")
 	}
 	text = strings.TrimSpace(Clean(text))
-	// What the client itself writes as the user, around commands and interruptions, and the
-	// calls of sm, whose messages follow.
+	// The client itself writes these as the user, around commands and
+	// interruptions. The last one is a call of sm, whose message follows.
 	own := []string{
 		"<command-name>", "<command-message>", "<command-args>", "<local-command-", "<bash-", "<system-reminder>",
 		"[Request interrupted by user", wording.Message + "#",
@@ -145,7 +147,7 @@ func (s *spoken) text() string {
 	return text
 }
 
-// newest returns as many of the last messages as the limits allow.
+// newest returns the last messages, as many as the limits allow.
 func newest(all []Message) []Message {
 	from := len(all)
 	room := maxAll
@@ -171,7 +173,8 @@ type Summary struct {
 	Reread     []string // files that were read again after past compactions
 }
 
-// AutoDocument returns the document for an agent that has not written one.
+// AutoDocument returns the document for an agent that has not written one
+// itself.
 func AutoDocument(s Summary) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "# Automatic handoff\n\n**Timestamp:** %s  \n**Project:** %s  \n"+
@@ -188,7 +191,7 @@ func AutoDocument(s Summary) string {
 		b.WriteString("Nothing was found at the end of the transcript.\n\n")
 	}
 	for _, m := range s.Recent {
-		// Quoted, a line is no heading of this document.
+		// A quoted line is no heading of this document.
 		text := strings.ReplaceAll(strings.TrimSuffix(Clean(m.Text), "\n"), "\n", "\n> ")
 		fmt.Fprintf(&b, "%s:\n\n> %s\n\n", m.Role, text)
 	}

@@ -15,7 +15,8 @@ import (
 	"sm/handoff/files"
 )
 
-// store is the locked folder of the documents. Names are those of files in it.
+// store is the locked folder of the documents. Its methods take names of files
+// in that folder.
 type store struct {
 	*Documents
 	root *os.Root
@@ -23,10 +24,12 @@ type store struct {
 
 const lockFile = ".lock"
 
-// lockWait limits the wait for the lock, which a stopped process may hold for ever.
+// lockWait limits the wait for the lock: a stopped process may hold it for
+// ever.
 const lockWait = 5 * time.Second
 
-// with runs f with the folder locked. Without a folder the store is nil.
+// with runs f with the folder locked. If the folder does not exist, the store
+// is nil.
 func (d *Documents) with(f func(*store) error) error {
 	if _, err := os.Lstat(d.dir); errors.Is(err, fs.ErrNotExist) {
 		return f(nil)
@@ -44,14 +47,14 @@ func (d *Documents) with(f func(*store) error) error {
 		return fmt.Errorf("lock %s, which another process may have locked: %w; try again",
 			quoted(d.dir), err)
 	}
-	defer lock.Close() // and with it the lock
+	defer lock.Close() // releases the lock
 	return f(&store{d, root})
 }
 
 func (s *store) path(name string) string { return filepath.Join(s.dir, name) }
 
-// commit stores a manifest and its new documents: all or nothing. The rename of the manifest
-// decides.
+// commit stores a manifest and its new documents, all or nothing. They become
+// valid with the rename of the manifest.
 func (s *store) commit(m *manifest, fresh ...Document) error {
 	err := s.write(m, fresh)
 	if err != nil {
@@ -100,8 +103,9 @@ func (s *store) write(m *manifest, fresh []Document) error {
 	return s.sweep(m)
 }
 
-// sweep removes the channel's documents that are not in its manifest: replaced ones, and those
-// that a kill has left. Those of a damaged manifest stay with it.
+// sweep removes the channel's documents that are not in its manifest: documents
+// that were replaced or that a killed process left behind. Documents of a
+// damaged manifest stay with it.
 func (s *store) sweep(m *manifest) error {
 	list, err := fs.ReadDir(s.root.FS(), ".")
 	if err != nil {
@@ -118,7 +122,7 @@ func (s *store) sweep(m *manifest) error {
 		at := id[:max(0, len(id)-idPrefix)]
 		_, err := time.Parse(idLayout, at)
 		if err != nil || len(at) != len(idLayout) || slices.Contains(listed, id) {
-			continue // no document's id, or a listed one
+			continue // not the id of a document, or a listed one
 		}
 		s.step("remove " + id)
 		if err := s.root.Remove(file.Name()); err != nil {
@@ -128,8 +132,8 @@ func (s *store) sweep(m *manifest) error {
 	return nil
 }
 
-// load reads a channel's manifest. A damaged one is set aside and logged. Without a manifest it
-// returns an empty one.
+// load reads a channel's manifest. A damaged manifest is set aside and logged.
+// Without a manifest load returns an empty one.
 func (s *store) load(channel string) (*manifest, error) {
 	empty := &manifest{Channel: channel}
 	if s == nil {
@@ -162,7 +166,7 @@ func (s *store) load(channel string) (*manifest, error) {
 	return empty, nil
 }
 
-// document is an entry with what is derived: its channel and its file.
+// document returns an entry's document with the derived fields.
 func (s *store) document(m *manifest, e *entry) Document {
 	d := e.Document
 	d.Channel = m.Channel

@@ -1,15 +1,16 @@
-// Package codexcli has what handoffs and messages need of Codex CLI: its
-// arguments, for clients that are started again, and its queue.
+// Package codexcli has the parts of handoffs and messages that are specific to
+// Codex CLI: its arguments, for clients that are started again, and its queue.
 //
-// [Add] adds texts to the queue that Codex CLI has for each thread, by the
-// client's own command `codex queue`. The thread takes them as prompts when it
+// [Add] adds a text to the queue that Codex CLI has for each thread, with the
+// client's own command `codex queue`. The thread takes it as a prompt when it
 // is idle. Nothing is typed, so that drafts and dialogs are not affected.
 //
 // Invariants: the text is one argument of a program that is run without a
-// shell, for a limited time. A text that the queue has or had is not added
-// again: its id is searched in the queue's file, to which nothing is written.
+// shell, for a limited time. A text that is or was in the queue is not added
+// again: its id is searched in the queue's file, which is never written.
 //
-// Whether a thread is idle, and whether it has taken a text, is not known here.
+// The package does not know whether a thread is idle, nor whether it has taken
+// a text.
 package codexcli
 
 import (
@@ -36,9 +37,10 @@ const (
 	maxQueue = 256 << 20 // limits a file of the queue
 )
 
-// Add adds a text to the queue of a thread. home is the client's folder, pid the process that
-// has the thread open, 0 if unknown; id is part of this text only. If placed is false the queue
-// has not got the text, else it may have.
+// Add adds a text to the queue of a thread. home is the client's folder, and
+// pid the process that has the thread open, 0 if unknown. id is part of this
+// text only. If placed is false, the queue does not have the text; otherwise it
+// may have it.
 func Add(
 	ctx context.Context,
 	home string,
@@ -68,14 +70,15 @@ func Add(
 		return true, nil
 	}
 	err = fmt.Errorf("%s queue: %w: %s", program, err, withoutText(lastWords(words.Kept), text))
-	if ctx.Err() == nil { // it was refused
+	if ctx.Err() == nil { // the client refused the text
 		return false, err
 	}
 	placed, looked := Has(home, id)
 	return placed || looked != nil, errors.Join(err, looked)
 }
 
-// programOf is the program of a process in proc, which fits the thread, else the first in PATH.
+// programOf returns the program of a process in proc, which fits the thread,
+// else the first codex in PATH.
 func programOf(proc string, pid int) (string, error) {
 	path, _ := os.Readlink(filepath.Join(proc, fmt.Sprint(pid), "exe"))
 	if _, err := os.Stat(path); err == nil && filepath.Base(path) == "codex" {
@@ -88,9 +91,9 @@ func programOf(proc string, pid int) (string, error) {
 	return path, nil
 }
 
-// Has reports whether a text with that id is, or was, in a client's queue. The client has it in
-// a database whose file and journal contain texts unchanged, and for a while also texts that
-// were taken.
+// Has reports whether a text with that id is, or was, in a client's queue. The
+// client stores the queue in a database whose file and journal contain texts
+// unchanged, for a while also texts that were taken.
 func Has(home, id string) (bool, error) {
 	paths, err := filepath.Glob(filepath.Join(home, "queue_*.sqlite*"))
 	if err != nil {
@@ -112,7 +115,7 @@ func Has(home, id string) (bool, error) {
 	return false, nil
 }
 
-// lastWords is the line in which the client explains an error.
+// lastWords returns the line in which the client explains an error.
 func lastWords(text []byte) string {
 	for line := range strings.Lines(string(text)) {
 		if line = strings.TrimSpace(line); strings.HasPrefix(strings.ToLower(line), "error") {

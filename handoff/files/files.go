@@ -1,9 +1,9 @@
-// Package files reads and replaces the small files that handoff documents and guarded
-// sessions are kept in, under a lock between processes.
+// Package files reads and replaces the small files of handoff documents and
+// guarded sessions, under a lock between processes.
 //
-// Invariants: a lock ends with its process; what Write has written is on disk when it returns;
-// SetAside deletes nothing. Names are relative to an os.Root, so that no link leads out of
-// the folder.
+// Invariants: a lock ends with its process; data is on disk when Write returns;
+// SetAside deletes nothing. Names are relative to an os.Root, so that no link
+// leads out of the folder.
 package files
 
 import (
@@ -20,11 +20,13 @@ import (
 	"time"
 )
 
-// ErrDamaged means that a file is not one that this program has written.
+// ErrDamaged means that this program has not written the file in its present
+// form.
 var ErrDamaged = errors.New("not a valid file")
 
-// Read reads a regular file of this user of at most limit bytes. It follows no link and waits
-// for no pipe. Errors wrap fs.ErrNotExist or ErrDamaged where that is the cause.
+// Read reads a regular file of this user of at most limit bytes. It follows no
+// link and does not wait for a pipe. Errors wrap fs.ErrNotExist for a missing
+// and ErrDamaged for an unsuitable file.
 func Read(path string, limit int64) ([]byte, error) {
 	damaged := func(why string) ([]byte, error) {
 		return nil, fmt.Errorf("%s: %w: %s", path, ErrDamaged, why)
@@ -50,8 +52,8 @@ func Read(path string, limit int64) ([]byte, error) {
 
 var errIrregular = errors.New("not a regular file")
 
-// OpenRegular opens a regular file for reading, with further flags of open(2). It waits for no
-// pipe.
+// OpenRegular opens a regular file for reading, with further flags of open(2).
+// It does not wait for a pipe.
 func OpenRegular(path string, flags int) (f *os.File, info fs.FileInfo, err error) {
 	f, err = os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK|flags, 0)
 	if err != nil {
@@ -71,8 +73,8 @@ func OpenRegular(path string, flags int) (f *os.File, info fs.FileInfo, err erro
 // maxSmall limits the size of a file that ReadSmall reads.
 const maxSmall = 1 << 20
 
-// ReadSmall reads a regular file of at most 1 MiB, of any owner. It waits for no pipe.
-// Errors do not name the path.
+// ReadSmall reads a regular file of at most 1 MiB, of any owner. It does not
+// wait for a pipe. Errors do not name the path.
 func ReadSmall(path string) ([]byte, error) {
 	f, _, err := OpenRegular(path, 0)
 	if err != nil {
@@ -86,8 +88,9 @@ func ReadSmall(path string) ([]byte, error) {
 	return text, Plain(err)
 }
 
-// OpenPrivate opens a directory as PrivateDir makes it. Names in it are those of what was
-// checked, even if another directory has got the path since.
+// OpenPrivate opens a directory that it creates and checks like PrivateDir.
+// Names in the result refer to the checked directory, even if another one has
+// got the path since.
 func OpenPrivate(dir, advice string) (*os.Root, error) {
 	if err := PrivateDir(dir, advice); err != nil {
 		return nil, err
@@ -107,8 +110,9 @@ func OpenPrivate(dir, advice string) (*os.Root, error) {
 	return root, nil
 }
 
-// PrivateDir makes a directory if there is none, and checks that it belongs to this user and
-// no other one can write to it. An error ends with advice.
+// PrivateDir creates a directory if it does not exist, and checks that it
+// belongs to this user and that no other user can write to it. An error ends
+// with advice.
 func PrivateDir(dir, advice string) error {
 	made := os.MkdirAll(dir, 0o700)
 	info, err := os.Lstat(dir)
@@ -144,7 +148,8 @@ func Own(info fs.FileInfo) bool {
 	return int(info.Sys().(*syscall.Stat_t).Uid) == os.Geteuid()
 }
 
-// Plain returns an error without the path, which the caller names.
+// Plain returns an error without the path, for a caller that names the path
+// itself.
 func Plain(err error) error {
 	if p, ok := errors.AsType[*fs.PathError](err); ok {
 		return p.Err
@@ -159,12 +164,13 @@ func Same(a, b string) bool {
 	return errX == nil && errY == nil && os.SameFile(x, y)
 }
 
-// lockPause is between two tries to take a lock; a change takes about as long as a disk needs
-// to sync.
+// lockPause is the pause between two attempts to take a lock. A change takes
+// about as long as a disk needs to sync.
 const lockPause = 4 * time.Millisecond
 
-// Lock waits for the lock on a file in root, until ctx ends. The system releases it when
-// its process ends. The file is never removed: the next process would lock another one.
+// Lock waits for the lock on a file in root, until ctx ends. The system
+// releases the lock when its process ends. The file is never removed, since the
+// next process would lock another file.
 func Lock(ctx context.Context, root *os.Root, name string) (*os.File, error) {
 	f, err := root.OpenFile(name, os.O_RDWR|os.O_CREATE|syscall.O_NONBLOCK, 0o600)
 	if err != nil {
@@ -186,8 +192,8 @@ func Lock(ctx context.Context, root *os.Root, name string) (*os.File, error) {
 	}
 }
 
-// Replace replaces a file in one step, and makes its folder where there is none. No two
-// callers may replace one file at the same time.
+// Replace replaces a file in one step, and creates its folder if it does not
+// exist. No two callers may replace a file at the same time.
 func Replace(path string, data []byte, mode fs.FileMode) error {
 	dir := filepath.Dir(path)
 	if err := os.MkdirAll(dir, 0o700); err != nil {
@@ -201,8 +207,9 @@ func Replace(path string, data []byte, mode fs.FileMode) error {
 	return Write(root, filepath.Base(path), data, mode)
 }
 
-// Write replaces a file in one step. The caller has a lock, so the new file can have a fixed
-// name, and one that a kill has left is replaced.
+// Write replaces a file in one step. The caller holds a lock, so the new file
+// can have a fixed name, and a file that a killed process left under it is
+// replaced.
 func Write(root *os.Root, name string, data []byte, mode fs.FileMode) error {
 	fresh := name + ".new"
 	err := Put(root, fresh, data, mode)
@@ -210,13 +217,14 @@ func Write(root *os.Root, name string, data []byte, mode fs.FileMode) error {
 		err = root.Rename(fresh, name)
 	}
 	if err != nil {
-		_ = root.Remove(fresh) // else the next Write does
+		_ = root.Remove(fresh) // otherwise the next Write does it
 		return err
 	}
 	return Sync(root)
 }
 
-// Put writes a new file to disk, in place of what a kill has left there.
+// Put writes a new file to disk. It replaces a file that a killed process left
+// under the name.
 func Put(root *os.Root, name string, data []byte, mode fs.FileMode) error {
 	if err := root.RemoveAll(name); err != nil {
 		return err
@@ -229,7 +237,8 @@ func Put(root *os.Root, name string, data []byte, mode fs.FileMode) error {
 	return errors.Join(err, f.Chmod(mode), f.Sync(), f.Close())
 }
 
-// Sync makes the names in a folder durable. Some network file systems cannot.
+// Sync makes the names in a folder durable. It ignores that some network file
+// systems cannot do so.
 func Sync(root *os.Root) error {
 	d, err := root.Open(".")
 	if err != nil {
@@ -242,8 +251,8 @@ func Sync(root *os.Root) error {
 	return nil
 }
 
-// RemoveEmpty removes a folder and those above it that are empty then, below the given ones.
-// Links stay.
+// RemoveEmpty removes a folder if it is empty, and then its parents that have
+// become empty, up to but without the folders in below. Links stay.
 func RemoveEmpty(dir string, below ...string) {
 	for !slices.Contains(below, dir) {
 		if err := syscall.Rmdir(dir); err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -253,7 +262,8 @@ func RemoveEmpty(dir string, below ...string) {
 	}
 }
 
-// SetAside renames a damaged file, so that only a human finds it.
+// SetAside renames a damaged file, so that programs no longer find it and a
+// person can.
 func SetAside(root *os.Root, name string, now time.Time) (string, error) {
 	base := name + ".damaged-" + now.UTC().Format("20060102-150405")
 	aside := base

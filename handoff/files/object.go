@@ -22,9 +22,10 @@ func Fields(v any) (names []string, values []reflect.Value) {
 	return names, values
 }
 
-// Decode reads a JSON object into the struct to which v points and returns the members
-// that the struct lacks. Unlike encoding/json it needs exact names. A member of the wrong
-// type leaves its field zero and makes an error. Without an object rest is nil.
+// Decode decodes a JSON object into the struct to which v points and returns
+// the members that the struct lacks. Unlike encoding/json it requires exact
+// names. A member of the wrong type leaves its field zero and causes an error.
+// If data is not an object, rest is nil.
 func Decode(data []byte, v any) (rest map[string]json.RawMessage, err error) {
 	if err := json.Unmarshal(data, &rest); err != nil {
 		return nil, err
@@ -47,8 +48,8 @@ func Decode(data []byte, v any) (rest map[string]json.RawMessage, err error) {
 	return rest, err
 }
 
-// Encode writes a struct as JSON and adds the members that Decode has returned. It does
-// not escape <, > and &: people read these files.
+// Encode encodes a struct as JSON and adds the members that Decode returned. It
+// does not escape <, > and &, since people read these files.
 func Encode(v any, rest map[string]json.RawMessage) ([]byte, error) {
 	data, err := marshal(v)
 	if err != nil || len(rest) == 0 {
@@ -69,7 +70,7 @@ func marshal(v any) ([]byte, error) {
 	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), err
 }
 
-// Text is Encode as people read it.
+// Text is like Encode, but indents the result for people.
 func Text(v any, rest map[string]json.RawMessage) ([]byte, error) {
 	data, err := Encode(v, rest)
 	if err != nil {

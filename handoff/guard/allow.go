@@ -12,15 +12,16 @@ import (
 	"sm/transcript/claude/hook"
 )
 
-// Exempt reports whether a full session may make a tool call: on the document in its folder
-// dir, of one plain sm command, or of the skill that hands over.
+// Exempt reports whether a full session may make a tool call. It may use its
+// document in the folder dir, a single plain sm command, and the skill that
+// hands over.
 func (g *Guard) Exempt(dir string, p *hook.Payload) bool {
 	var input struct {
 		Command string `json:"command"`
 		Skill   string `json:"skill"`
 		File    string `json:"file_path"`
 	}
-	_, _ = files.Decode(p.ToolInput, &input) // what is no text stays empty
+	_, _ = files.Decode(p.ToolInput, &input) // members of other types stay empty
 	switch p.ToolName {
 	case "Bash":
 		return g.plainCommand(input.Command, p.CWD)
@@ -32,15 +33,16 @@ func (g *Guard) Exempt(dir string, p *hook.Payload) bool {
 	return slices.Contains(g.Allow, p.ToolName) && isDocument(input.File, p.CWD, dir)
 }
 
-// sessionSkill reports whether a skill is sm's, by its own name or as part of the plugin.
+// sessionSkill reports whether a skill is sm's, called by its own name or as
+// part of the plugin.
 func sessionSkill(call string) bool {
 	name, _, _ := strings.Cut(strings.TrimSpace(call), " ")
 	name = strings.TrimPrefix(name, "/")
 	return name == "session" || name == "sm:session"
 }
 
-// isDocument reports whether path is the document in dir. Links of both kinds are refused,
-// since another file would be written through them.
+// isDocument reports whether path is the document in dir. Symbolic and hard
+// links are refused, because another file would be written through them.
 func isDocument(path, cwd, dir string) bool {
 	if slices.Contains(strings.Split(path, "/"), "..") {
 		return false
@@ -60,13 +62,15 @@ func isDocument(path, cwd, dir string) bool {
 	return files.Same(filepath.Dir(path), dir)
 }
 
-// plainCommand reports whether a shell would do nothing for this command but run sm.
+// plainCommand reports whether a shell would run sm for this command and do
+// nothing else.
 func (g *Guard) plainCommand(command, cwd string) bool {
 	words, ok := plainWords(command)
 	if !ok || len(words) < 2 {
 		return false
 	}
-	// None of these runs other programs, changes settings or runs for ever.
+	// None of these commands runs other programs, changes settings or runs for
+	// ever.
 	harmless := []string{
 		"session", "handoff", "handoffs", "documents", "status", "send", "messages", "remind",
 		"reminders", "register", "version", "help",
@@ -74,7 +78,7 @@ func (g *Guard) plainCommand(command, cwd string) bool {
 	if !slices.Contains(harmless, words[1]) {
 		return false
 	}
-	// A person may release a full session by this flag.
+	// With this flag a person may release a full session.
 	forces := func(word string) bool { return strings.HasPrefix(word, "--force") }
 	if words[1] == "session" && slices.ContainsFunc(words, forces) {
 		return false
@@ -93,8 +97,8 @@ func (g *Guard) plainCommand(command, cwd string) bool {
 	return filepath.IsAbs(program) && files.Same(program, g.Program)
 }
 
-// plainWords splits a command that consists of words and quotes only. A character that is
-// special to some shell makes it not plain.
+// plainWords splits a command that consists of words and quotes only. ok is
+// false for a command with a character that is special in any shell.
 func plainWords(command string) (words []string, ok bool) {
 	var text strings.Builder // the words, each in a line
 	var quote, last rune

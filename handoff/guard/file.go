@@ -12,23 +12,25 @@ import (
 )
 
 const (
-	// Folder is a project's folder of sessions. Each has a folder with
-	// StateFile and DocumentFile.
+	// Folder is the folder of a project's sessions. Each session has a folder
+	// in it with StateFile and DocumentFile.
 	Folder = "sessions"
 	// StateFile is the name of a session's state file.
 	StateFile = ".state.json"
 	// DocumentFile is the name of a session's document.
 	DocumentFile = "DEHYDRATED_CONTEXT.md"
 
-	// maxGuardFile limits a state file; ours have a few hundred bytes.
+	// maxGuardFile limits a state file, in bytes; sm writes a few hundred
+	// bytes.
 	maxGuardFile = 1 << 20
 )
 
-// ErrDamaged means that a path is not that of a valid state file.
+// ErrDamaged means that a file is not a valid state file.
 var ErrDamaged = files.ErrDamaged
 
-// Read reads a state file. It follows no link, waits for no pipe and refuses files of other
-// users. Errors wrap fs.ErrNotExist or ErrDamaged where that is the cause.
+// Read reads a state file. It follows no link, does not wait for a pipe, and
+// refuses files of other users. Errors wrap fs.ErrNotExist for a missing and
+// ErrDamaged for an unsuitable file.
 func Read(path string) (*State, error) {
 	text, err := files.Read(path, maxGuardFile)
 	if err != nil {
@@ -41,12 +43,12 @@ func Read(path string) (*State, error) {
 	return s, nil
 }
 
-// errUnchanged ends an update without a change.
+// errUnchanged ends an update without storing a change.
 var errUnchanged = errors.New("unchanged")
 
-// Update changes a state file under its lock: f changes the present state, which then
-// replaces the file in one step and is on disk when Update returns. If f fails nothing
-// changes. ctx limits the wait for other writers.
+// Update changes a state file under its lock. f changes the present state,
+// which then replaces the file in one step and is on disk when Update returns.
+// If f fails, nothing changes. ctx limits the wait for other writers.
 func Update(ctx context.Context, path string, f func(*State) error) error {
 	return lockedGuard(ctx, path, func(root *os.Root) error {
 		s, err := Read(path)
@@ -63,7 +65,8 @@ func Update(ctx context.Context, path string, f func(*State) error) error {
 	})
 }
 
-// writeGuard replaces a state file, whose lock the caller has, and keeps its mode.
+// writeGuard replaces a state file and keeps its mode. The caller holds the
+// lock.
 func writeGuard(root *os.Root, path string, s *State) error {
 	text, err := s.Encode()
 	if err != nil {
@@ -80,7 +83,8 @@ func writeGuard(root *os.Root, path string, s *State) error {
 	return nil
 }
 
-// lockedGuard runs f on the folder of a state file while it has the file's lock.
+// lockedGuard runs f on the folder of a state file while it holds the file's
+// lock.
 func lockedGuard(ctx context.Context, path string, f func(*os.Root) error) error {
 	root, err := os.OpenRoot(filepath.Dir(path))
 	if err != nil {

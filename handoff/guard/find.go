@@ -19,13 +19,14 @@ type Client struct {
 	Start     string // start time of the process, see State.PIDStart
 }
 
-// ClientOf is the client of a session that a hook comes from.
+// ClientOf returns the client of a session, given the origin of one of its
+// hooks.
 func ClientOf(session string, o *hook.Origin) Client {
 	return Client{SessionID: session, PID: o.PID, Start: o.Start}
 }
 
-// runs reports whether a state names the client's process. The file of another program may
-// lack the start time.
+// runs reports whether a state names the client's process. A file written by
+// another program may lack the start time.
 func (c Client) runs(s *State) bool {
 	return c.PID > 1 && s.PID == c.PID && (s.PIDStart == c.Start || s.PIDStart == "")
 }
@@ -36,16 +37,18 @@ func (c Client) is(s *State) bool {
 }
 
 const (
-	// guardLevels limits how far up from a folder sessions are searched, guardMany how many
-	// of one folder are read, the last names first: names begin with a date.
+	// guardLevels limits how far up from a folder sessions are searched.
+	// guardMany limits the sessions read in one folder to the last names, since
+	// names begin with a date.
 	guardLevels = 64
 	guardMany   = 2000
 )
 
-// Find finds the state file of a client in the folder sessions of each of dirs and of the
-// folders above them: by its session first, by its process second. Of several matches one
-// that has overflowed is preferred, since no other may hide it, then one that is not
-// completed, then the one started last. Unreadable files are skipped.
+// Find finds the state file of a client in the folder sessions of each of dirs
+// and of the folders above them, by the client's session first and by its
+// process second. Of several matches it prefers a session that has overflowed,
+// because no other may hide it, then a session that is not completed, then the
+// one started last. Unreadable files are skipped.
 func Find(dirs []string, c Client) (path string, s *State, ok bool) {
 	best := 0
 	for name, x := range guardFiles(dirs, c) {
@@ -74,7 +77,7 @@ func Find(dirs []string, c Client) (path string, s *State, ok bool) {
 	return path, s, ok
 }
 
-// Any reports whether Find would look at any session. It reads none.
+// Any reports whether Find would read any session. It reads none itself.
 func Any(dirs []string) bool {
 	return slices.ContainsFunc(guardPaths(dirs), func(path string) bool {
 		info, err := os.Lstat(path)
@@ -87,8 +90,8 @@ func guardFiles(dirs []string, c Client) iter.Seq2[string, *State] {
 	return func(yield func(string, *State) bool) {
 		for _, path := range guardPaths(dirs) {
 			text, err := files.Read(path, maxGuardFile)
-			// Of a thousand old sessions hardly one names the client, and a search is far
-			// cheaper than parsing.
+			// Hardly any of a thousand old sessions names the client, and a
+			// search is far cheaper than parsing.
 			named := c.PID > 1 && bytes.Contains(text, []byte(strconv.Itoa(c.PID))) ||
 				c.SessionID != "" && bytes.Contains(text, []byte(c.SessionID))
 			if err != nil || !named {
@@ -101,8 +104,8 @@ func guardFiles(dirs []string, c Client) iter.Seq2[string, *State] {
 	}
 }
 
-// guardPaths lists where the sessions in the folders sessions of dirs and of the folders
-// above them have their state, each once.
+// guardPaths returns the paths of the state files, each once, in the folders
+// sessions of dirs and of the folders above them.
 func guardPaths(dirs []string) (paths []string) {
 	var seen []string
 	for _, dir := range dirs {
@@ -117,7 +120,7 @@ func guardPaths(dirs []string) (paths []string) {
 			if !files.IsDir(folder) {
 				continue
 			}
-			entries, _ := os.ReadDir(folder) // those before a failure
+			entries, _ := os.ReadDir(folder) // after a failure those read before it
 			for _, e := range slices.Backward(entries[max(0, len(entries)-guardMany):]) {
 				if e.IsDir() {
 					paths = append(paths, filepath.Join(folder, e.Name(), StateFile))

@@ -1,18 +1,20 @@
-// Package guard refuses the tool calls of a session whose context is nearly full, until its
-// agent has handed over. It keeps the state of each guarded session in the project's file
-// sessions/NAME/.state.json, decides about tool calls ([Guard.Check]), and implements the
-// changes of sm session.
+// Package guard refuses the tool calls of a session whose context is nearly
+// full, until its agent has handed over. It keeps the state of each guarded
+// session in the project's file sessions/NAME/.state.json, decides about tool
+// calls ([Guard.Check]), and implements the changes of sm session.
 //
 // Invariants:
 //
-//   - A state belongs to a client by session id, then by pid with the start time of that
-//     process, so that a reused pid matches nothing.
-//   - A session that has overflowed is released by a fresh context or by a person, never by a
-//     call that an agent can make in a full context.
-//   - Two writers never lose each other's fields, and members of other programs are kept.
+//   - A state belongs to a client by session id, else by pid and start time of
+//     the process, so that a reused pid matches nothing.
+//   - A session that has overflowed is released by a fresh context or by a
+//     person, never by a call that an agent can make in a full context.
+//   - Concurrent writers do not lose each other's fields, and members of other
+//     programs are kept.
 //   - Links, irregular files and files of other users are refused. A damaged file is kept.
 //
-// It ends and starts no client and reads no transcripts: callers pass the context fill.
+// The package neither ends nor starts clients and reads no transcripts: callers
+// pass the context fill.
 package guard
 
 import (
@@ -28,7 +30,8 @@ import (
 
 // Guard has the settings. The tags are those of the configuration.
 type Guard struct {
-	// Threshold is the share of the window, above 0 and at most 1, from which calls are refused.
+	// Threshold is the share of the window, above 0 and at most 1, from which
+	// calls are refused.
 	Threshold float64 `yaml:"overflow_threshold" default:"0.76" bounds:">0..1"`
 	// Allow are the tools that a full session may use on its document.
 	Allow   []string `yaml:"allow" is:"name" default:"Write,Edit,Read"`
@@ -38,8 +41,9 @@ type Guard struct {
 // UsageUnknown is the fill of a context of unknown size. It is below any threshold.
 const UsageUnknown = -1
 
-// Refusal returns the reason that the agent gets for a refused tool call. dir is the
-// session's folder. It has no percentage: the status line shows 100 at the threshold.
+// Refusal returns the text for the agent when a tool call is refused. dir is
+// the session's folder. The text has no percentage, because the status line
+// shows 100 at the threshold.
 func (g *Guard) Refusal(dir string, s *State) string {
 	tools := strings.Join(g.Allow, ", ")
 	if i := strings.LastIndex(tools, ", "); i >= 0 {
@@ -61,24 +65,25 @@ func (g *Guard) Refusal(dir string, s *State) string {
 		"'sm session dehydrate' and 'sm session restart', alone and without pipes.%s", tools, refused)
 }
 
-// Bind stores the session of a client's process: its first one, or another one after a
-// clear. While the session is being ended it does not: a late report would bind the state
-// to the session that is left.
+// Bind stores the session of a client's process: its first session, or another
+// one after a clear. It stores nothing while the session is being ended: a late
+// report would bind the state to the session that is left.
 func (s *State) Bind(c Client) (changed bool) {
 	if !c.runs(s) || c.SessionID == "" || s.SessionID == c.SessionID ||
 		s.KillRequested || s.Overflowed || s.Lifecycle == SessionDehydrating {
 		return false
 	}
 	if s.SessionID != "" {
-		s.ContextUsage = 0 // it was that of another context
+		s.ContextUsage = 0 // the old value is of another context
 	}
 	s.SessionID = c.SessionID
 	s.PIDStart = c.Start
 	return true
 }
 
-// Report applies a report of the status line: usage is the used share of the window, or
-// UsageUnknown. It reports whether anything has changed; the heartbeat does once a second.
+// Report applies a report of the status line: usage is the used share of the
+// window, or UsageUnknown. It reports whether anything has changed; the
+// heartbeat changes once a second.
 func (s *State) Report(c Client, usage float64, now time.Time) (changed bool) {
 	changed = s.Bind(c)
 	if usage = min(usage, 1); usage >= 0 && usage != s.ContextUsage {
@@ -112,7 +117,7 @@ const (
 	maxReason = 300
 )
 
-// word is a text as part of a line.
+// word returns a text shortened for use in a line.
 func word(text string) string { return shown(text, maxLine) }
 
 // shown returns the printable characters of a text in one line, at most most of them.
@@ -124,7 +129,7 @@ func shown(text string, most int) string {
 	return text
 }
 
-// slug turns "Phase 5: Build Loop" into build-loop.
+// slug converts "Phase 5: Build Loop" to build-loop.
 func slug(phase string) string {
 	words := strings.FieldsFunc(
 		strings.ToLower(phase),
@@ -137,7 +142,7 @@ func slug(phase string) string {
 			name = name[1:]
 		}
 	}
-	if len(name) == 0 { // it has no other name
+	if len(name) == 0 { // the phase has no other name
 		name = words
 	}
 	return word(strings.Join(name, "-"))

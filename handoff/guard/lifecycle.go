@@ -18,24 +18,25 @@ type Activation struct {
 	Dir    string // absolute path of the session's folder, in a folder sessions
 	Skill  string
 	Client Client
-	// Proven means that the session of Client is from the client's own registry and not only
-	// from a variable, which any caller can set.
+	// Proven means that the session of Client is from the client's own
+	// registry, not only from a variable, which any caller can set.
 	Proven bool
 	Now    time.Time
-	Dirs   []string                         // further folders in and above which the client has sessions
+	Dirs   []string                         // folders in and above which it has other sessions
 	Alive  func(pid int, start string) bool // whether a process with that start time runs
 }
 
 // Activated is the result of an activation.
 type Activated struct {
-	SetAside string // where a damaged state file is now, "" for none
+	SetAside string // the new path of a damaged state file, "" for none
 	Full     bool   // the session has overflowed and was not renewed
 }
 
-// Activate assigns the session in a folder to a client and completes the client's other
-// sessions. It ends an overflow when the client is proven to be in another session than the
-// one that overflowed. If that one is unknown, a restart must have been asked for and the
-// process that overflowed must have ended.
+// Activate assigns the session in a folder to a client and completes the
+// client's other sessions. It ends an overflow if the client is proven to be in
+// another session than the one that overflowed. If that session is unknown, a
+// restart must have been requested and the process that overflowed must have
+// ended.
 func Activate(ctx context.Context, a Activation) (done Activated, err error) {
 	if err := a.check(); err != nil {
 		return done, err
@@ -73,7 +74,7 @@ func Activate(ctx context.Context, a Activation) (done Activated, err error) {
 	return done, err
 }
 
-// check creates the folder, which must be one that Find finds.
+// check creates the folder, which must be in a place where Find searches.
 func (a *Activation) check() error {
 	name := filepath.Base(a.Dir)
 	if filepath.Base(filepath.Dir(a.Dir)) != Folder || strings.HasPrefix(name, ".") {
@@ -94,8 +95,9 @@ func (a *Activation) lives(s *State) bool {
 	return s.PID > 1 && a.Alive(s.PID, s.PIDStart)
 }
 
-// leaveOthers completes the client's other sessions, which get no client. Leaving a full one for another would
-// evade the guard, and is refused.
+// leaveOthers completes the client's other sessions and removes the client from
+// them. Leaving a full session for another one would evade the guard, and is
+// refused.
 func (a *Activation) leaveOthers(ctx context.Context) error {
 	dirs := append([]string{filepath.Dir(filepath.Dir(a.Dir))}, a.Dirs...)
 	for path, s := range guardFiles(dirs, a.Client) {
@@ -110,7 +112,7 @@ func (a *Activation) leaveOthers(ctx context.Context) error {
 					filepath.Dir(path),
 				)
 			case !a.Client.runs(s) && (!a.Client.is(s) || a.lives(s)):
-				return errUnchanged // the client has neither had it until now nor resumed it
+				return errUnchanged // not a session that the client had until now or has resumed
 			}
 			s.PID = 0
 			s.PIDStart = ""
@@ -125,8 +127,9 @@ func (a *Activation) leaveOthers(ctx context.Context) error {
 	return nil
 }
 
-// fresh reports whether the client is in another context than the one that overflowed. The
-// fields that it compares were stored with the overflow; State.Set does not change them.
+// fresh reports whether the client is in another context than the one that
+// overflowed. The fields that it compares were stored with the overflow;
+// State.Set does not change them.
 func (a *Activation) fresh(s *State) bool {
 	switch {
 	case !s.Overflowed:
@@ -139,7 +142,8 @@ func (a *Activation) fresh(s *State) bool {
 		!a.lives(s)
 }
 
-// activate returns false for a session that stays full.
+// activate assigns the session to the client. It returns false for a session
+// that stays full.
 func (s *State) activate(a *Activation) bool {
 	fresh := a.fresh(s)
 	same := a.Client.runs(s) &&
@@ -148,7 +152,7 @@ func (s *State) activate(a *Activation) bool {
 		s.Skill = a.Skill
 		s.CurrentPhase = ""
 	}
-	if fresh || s.SessionID != "" { // else only its process identifies a full session
+	if fresh || s.SessionID != "" { // otherwise only its process identifies a full session
 		s.PID = a.Client.PID
 		s.PIDStart = a.Client.Start
 	}
@@ -168,7 +172,7 @@ func (s *State) activate(a *Activation) bool {
 	return true
 }
 
-// begin comes to a stage in which the context is not full.
+// begin enters a stage in which the context is not full.
 func (s *State) begin(l Lifecycle) {
 	s.Lifecycle = l
 	s.Overflowed = false

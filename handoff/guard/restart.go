@@ -11,7 +11,8 @@ import (
 	"time"
 )
 
-// Dehydrate asks for the session's document: from now on it must be newer than now.
+// Dehydrate requests the session's document. The document must be newer than
+// the first request.
 func (s *State) Dehydrate(now time.Time) {
 	if s.Lifecycle != SessionDehydrating || s.DehydratingSince.IsZero() {
 		s.Lifecycle = SessionDehydrating
@@ -19,7 +20,8 @@ func (s *State) Dehydrate(now time.Time) {
 	}
 }
 
-// since is the time before which a document is about earlier work.
+// since returns the time that the document must not precede, because an older
+// one is about earlier work.
 func (s *State) since() time.Time {
 	if s.Lifecycle == SessionDehydrating && s.DehydratingSince.After(s.StartedAt) {
 		return s.DehydratingSince
@@ -27,7 +29,8 @@ func (s *State) since() time.Time {
 	return s.StartedAt
 }
 
-// checkDocument returns why a session cannot be continued from its document.
+// checkDocument returns an error if a session cannot be continued from its
+// document.
 func checkDocument(dir string, since time.Time) error {
 	path := filepath.Join(dir, DocumentFile)
 	info, err := os.Lstat(path)
@@ -51,10 +54,11 @@ func checkDocument(dir string, since time.Time) error {
 	return nil
 }
 
-// AskRestart records that the client of the session in dir is to be ended and how a fresh
-// one continues, then calls ask, which signals the supervisor. If ask fails the record is
-// restored. AskRestart refuses the session of another client, and a document that is older
-// than the session or than Dehydrate.
+// AskRestart records that the client of the session in dir is to be ended, and
+// the prompt of the next client, then calls ask, which signals the supervisor.
+// If ask fails, the previous record is restored. AskRestart refuses the session
+// of another client, and a document that is older than the session or than
+// Dehydrate.
 func AskRestart(ctx context.Context, dir string, c Client, ask func() error) error {
 	path := filepath.Join(dir, StateFile)
 	return lockedGuard(ctx, path, func(root *os.Root) error {
@@ -72,7 +76,7 @@ func AskRestart(ctx context.Context, dir string, c Client, ask func() error) err
 			return err
 		}
 		before := *s
-		s.PID = c.PID // of a resumed client; RestartPrompt searches for it
+		s.PID = c.PID // a resumed client has a new pid, for which RestartPrompt searches
 		s.PIDStart = c.Start
 		if s.RestartPrompt == "" {
 			s.RestartPrompt = s.continuation(dir)
@@ -90,7 +94,7 @@ func AskRestart(ctx context.Context, dir string, c Client, ask func() error) err
 	})
 }
 
-// continuation is the prompt of the fresh client, in one line.
+// continuation returns the prompt of the fresh client, in one line.
 func (s *State) continuation(dir string) string {
 	text := fmt.Sprintf("Read %s and continue the work that it describes. First run: sm session activate %s %s",
 		filepath.Join(dir, DocumentFile), quoteWord(dir), quoteWord(word(s.Skill)))
@@ -100,7 +104,7 @@ func (s *State) continuation(dir string) string {
 	return text
 }
 
-// quoteWord quotes a word for a shell where needed.
+// quoteWord quotes a word for a shell if necessary.
 func quoteWord(s string) string {
 	if s != "" &&
 		strings.Trim(
@@ -112,8 +116,8 @@ func quoteWord(s string) string {
 	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
 }
 
-// RestartPrompt returns the prompt for the client that follows process pid, from its
-// session in or above dir, if that has asked for a restart, else "".
+// RestartPrompt returns the prompt for the client after process pid, from its
+// session in or above dir, if the session has requested a restart, else "".
 func RestartPrompt(dir string, pid int, start string) string {
 	_, s, ok := Find([]string{dir}, Client{PID: pid, Start: start})
 	if !ok || !s.KillRequested {
@@ -125,8 +129,9 @@ func RestartPrompt(dir string, pid int, start string) string {
 // resumeWithin limits the wait for other writers of the file.
 const resumeWithin = 5 * time.Second
 
-// RestartRefused reverts what AskRestart has recorded for the client with process pid, which
-// continues for the given reason. The session can ask again with the document that it has.
+// RestartRefused reverts the changes of AskRestart for the client with process
+// pid, which continues for the given reason. The session can request a restart
+// again with its present document.
 func RestartRefused(dir string, pid int, start, reason string) error {
 	client := Client{PID: pid, Start: start}
 	path, _, ok := Find([]string{dir}, client)
@@ -141,7 +146,7 @@ func RestartRefused(dir string, pid int, start, reason string) error {
 		}
 		s.KillRequested = false
 		s.RestartRefused = shown(reason, maxReason)
-		if s.RestartPrompt == s.continuation(filepath.Dir(path)) { // else the user has set it
+		if s.RestartPrompt == s.continuation(filepath.Dir(path)) { // otherwise the user has set it
 			s.RestartPrompt = ""
 		}
 		if s.Lifecycle != SessionRestarting {
@@ -155,8 +160,9 @@ func RestartRefused(dir string, pid int, start, reason string) error {
 	})
 }
 
-// Resumed gives a session to the fresh client that was started for it. The client's first
-// status line will report its session. A completed session stays completed.
+// Resumed assigns a session to the fresh client that was started for it. The
+// first status line of the client will report its session id. A completed
+// session stays completed.
 func Resumed(stateFile string, pid int, start string) error {
 	ctx, cancel := context.WithTimeout(context.Background(), resumeWithin)
 	defer cancel()

@@ -16,12 +16,13 @@ import (
 // maxText bounds a text in the state, in bytes.
 const maxText = 16 << 10
 
-// BelongsTo reports whether a session is that of a client.
+// BelongsTo reports whether a session belongs to a client.
 func (s *State) BelongsTo(c Client) bool { return c.is(s) || c.runs(s) }
 
-// Set sets a field by its name in the file. contextUsage is a share, 0 to 1, measured now.
-// While the session is full it refuses the fields that identify it or would release it,
-// since the agent itself can call Set; with force a person sets them.
+// Set sets a field by its name in the file. contextUsage is a share, 0 to 1,
+// measured now. While the session is full, Set refuses fields that identify the
+// session or would release it, because the agent itself can call Set; force is
+// for people.
 func (s *State) Set(field, value string, now time.Time, force bool) error {
 	fixed := []string{
 		"pid", "pidStart", "sessionId", "lifecycle", "overflowed",

@@ -8,8 +8,8 @@ import (
 	"sm/handoff/files"
 )
 
-// Lifecycle is the stage of a guarded session. The usual way is active, dehydrating,
-// restarting, resuming, active again, and completed at the end.
+// Lifecycle is the stage of a guarded session. The usual order is active,
+// dehydrating, restarting, resuming, active again, and completed at the end.
 type Lifecycle string
 
 // The stages of a session.
@@ -37,12 +37,13 @@ func Lifecycles() []Lifecycle {
 type State struct {
 	PID      int    `json:"pid"`               // the client's process
 	PIDStart string `json:"pidStart,omitzero"` // its start time in /proc, in ticks since boot
-	// SessionID is the client's session, known from its first status line on. While
-	// Overflowed is set it is the session that has overflowed.
+	// SessionID is the client's session, known from its first status line on.
+	// While Overflowed is true, it is the session that has overflowed.
 	SessionID string    `json:"sessionId,omitzero"`
 	Skill     string    `json:"skill"`
 	Lifecycle Lifecycle `json:"lifecycle"`
-	// Overflowed stays set until a fresh activation, also after smaller readings.
+	// Overflowed stays true until a fresh activation, even after smaller
+	// readings.
 	Overflowed    bool    `json:"overflowed"`
 	KillRequested bool    `json:"killRequested"`
 	ContextUsage  float64 `json:"contextUsage"` // used share of the window, 0 to 1, at LastHeartbeat
@@ -50,7 +51,7 @@ type State struct {
 	// Times are UTC, in whole seconds.
 	StartedAt        time.Time `json:"startedAt,omitzero"`
 	LastHeartbeat    time.Time `json:"lastHeartbeat,omitzero"`
-	DehydratingSince time.Time `json:"dehydratingSince,omitzero"` // when the document was asked for
+	DehydratingSince time.Time `json:"dehydratingSince,omitzero"` // when the document was requested
 	RestartPrompt    string    `json:"restartPrompt,omitzero"`
 	RestartRefused   string    `json:"restartRefused,omitzero"` // why the last restart did not happen, in one line
 
@@ -76,5 +77,5 @@ func (s *State) Encode() ([]byte, error) {
 	return text, nil
 }
 
-// second is a time as the file holds it.
+// second returns a time as the file stores it.
 func second(t time.Time) time.Time { return t.UTC().Truncate(time.Second) }

@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// Command returns a command with a process group of its own: all that it starts is killed at
-// the end of ctx, and Ctrl-C does not reach it.
+// Command returns a command with a process group of its own: the end of ctx
+// kills all processes that it started, and Ctrl-C does not reach it.
 func Command(ctx context.Context, program string, args ...string) *exec.Cmd {
 	cmd := exec.CommandContext(ctx, program, args...)
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
@@ -20,7 +20,7 @@ func Command(ctx context.Context, program string, args ...string) *exec.Cmd {
 // A Head keeps the first bytes of a program's output and discards the rest without an error.
 type Head struct {
 	Kept []byte // not a bytes.Buffer: io.Copy would use its ReadFrom, which has no limit
-	Left int    // how many more bytes to keep
+	Left int    // number of bytes still to keep
 }
 
 // Write never fails.

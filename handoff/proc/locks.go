@@ -14,16 +14,17 @@ import (
 	"sm/handoff/files"
 )
 
-// Locks finds the processes of this user that hold an flock on a file. It takes no lock
-// itself, so it never keeps a client from one. Without /proc, as on macOS, no file counts as
-// locked.
+// Locks finds the processes of this user that hold an flock on a file. It takes
+// no lock itself, so it never prevents a client from taking one. Without /proc,
+// as on macOS, no file counts as locked.
 type Locks struct {
 	mu   sync.Mutex
 	read time.Time
 	held map[uint64][]int // pids, by inode
 }
 
-// locksFor is how long the system's list of locks is used before it is read again.
+// locksFor is how long the system's list of locks is used before it is read
+// again.
 const locksFor = 500 * time.Millisecond
 
 // Holder returns the process of this user that holds a lock on a file. Locks of other
@@ -45,7 +46,8 @@ func (l *Locks) Holder(path string) (p Process, ok bool) {
 	return p, false
 }
 
-// holders are the processes that hold a lock on some file with that inode.
+// holders returns the processes that hold a lock on a file with that inode
+// number.
 func (l *Locks) holders(inode uint64) []int {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -64,7 +66,7 @@ func opened(pid int, file os.FileInfo) bool {
 	if info, err := os.Stat(dir); err != nil || !files.Own(info) {
 		return false
 	}
-	fds, _ := os.ReadDir(filepath.Join(dir, "fd")) // none of one that has ended
+	fds, _ := os.ReadDir(filepath.Join(dir, "fd")) // empty for a process that has ended
 	for _, fd := range fds {
 		if open, err := os.Stat(filepath.Join(dir, "fd", fd.Name())); err == nil &&
 			os.SameFile(open, file) {
@@ -74,8 +76,9 @@ func opened(pid int, file os.FileInfo) bool {
 	return false
 }
 
-// flocks reads lines such as "1: FLOCK  ADVISORY  WRITE 4711 08:01:123456 0 EOF". A
-// process that waits for a lock has an arrow behind the number.
+// flocks parses lines such as "1: FLOCK  ADVISORY  WRITE 4711 08:01:123456 0
+// EOF". It skips processes that wait for a lock, which have an arrow after the
+// number.
 func flocks(text []byte) map[uint64][]int {
 	held := map[uint64][]int{}
 	for line := range bytes.Lines(text) {

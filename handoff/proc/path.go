@@ -5,7 +5,8 @@ import (
 	"path/filepath"
 )
 
-// LookPath finds a program in the given PATH, "" for none.
+// LookPath returns the path of a program in list, the value of PATH; "" if it
+// is not found.
 func LookPath(list, name string) string {
 	for _, dir := range filepath.SplitList(list) {
 		path := filepath.Join(dir, name)

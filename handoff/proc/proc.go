@@ -20,7 +20,7 @@ type Process struct {
 	State         string // R, S, D, T, t, Z and so on
 	Parent, Group int
 	Terminal      uint64 // the device of the controlling terminal, see Device
-	Front         int    // the group that is in front on that terminal
+	Front         int    // the foreground process group of that terminal
 	Flags         uint64 // the kernel's PF_ flags
 	Start         string // in ticks since the boot; "" if unknown
 	Signals       uint64 // pending ones of the main thread, bit 0 for signal 1
@@ -31,13 +31,14 @@ const (
 	signalKill  = 1 << 8 // SIGKILL
 )
 
-// Ended reports whether a process has ended, even if it was not collected.
+// Ended reports whether a process has ended, even if its parent has not waited
+// for it.
 func (p *Process) Ended() bool { return p.State == "Z" || p.State == "X" || p.State == "x" }
 
 // Exiting reports whether a process has begun to end.
 func (p *Process) Exiting() bool { return p.Flags&flagExiting != 0 }
 
-// Ending reports whether a process has begun to end, or is about to.
+// Ending reports whether a process has begun to end, or will do so immediately.
 func (p *Process) Ending() bool { return p.Exiting() || p.Signals&signalKill != 0 }
 
 // Shell reports whether a process has the name of a shell.
@@ -48,10 +49,11 @@ func (p *Process) Shell() bool {
 	)
 }
 
-// Device is a device number, independent of the system's encoding.
+// Device returns a device number that does not depend on the system's encoding.
 func Device(major, minor uint32) uint64 { return uint64(major)<<32 | uint64(minor) }
 
-// Stat reads /proc/PID/stat, see proc(5). Without the process the error is fs.ErrNotExist.
+// Stat reads /proc/PID/stat, see proc(5). The error is fs.ErrNotExist if the
+// process does not exist.
 func Stat(proc string, pid int) (Process, error) {
 	stat, err := Read(proc, pid, "stat")
 	if errors.Is(err, syscall.ESRCH) { // it ended between open and read
@@ -63,8 +65,8 @@ func Stat(proc string, pid int) (Process, error) {
 	return parse(pid, stat)
 }
 
-// parse reads a line such as "4711 (a name) S 42 …". A name may have spaces and brackets. What
-// a short line lacks stays zero.
+// parse parses a line such as "4711 (a name) S 42 …". A name may contain spaces
+// and brackets. Fields missing from a short line stay zero.
 func parse(pid int, stat []byte) (Process, error) {
 	from := bytes.IndexByte(stat, '(')
 	to := bytes.LastIndexByte(stat, ')')
@@ -92,7 +94,8 @@ func parse(pid int, stat []byte) (Process, error) {
 	}, nil
 }
 
-// Alive reports whether a process with that start time runs; an empty time is any.
+// Alive reports whether a process with the pid and start time runs; an empty
+// start time matches any.
 func Alive(pid int, start string) bool {
 	p, err := Stat("/proc", pid)
 	if err != nil {
@@ -102,7 +105,7 @@ func Alive(pid int, start string) bool {
 	return !p.Ended() && (start == "" || p.Start == start)
 }
 
-// maxLineage limits the way to the first process.
+// maxLineage limits the number of processes in a lineage.
 const maxLineage = 64
 
 // Lineage yields a process and its ancestors, the nearest first, without
@@ -129,9 +132,9 @@ func Lineage(proc string, pid int) iter.Seq[Process] {
 	}
 }
 
-// ClientPID is the client's process: the one that it names, which older clients
-// do not, else our nearest ancestor that is not a shell. The line begins with
-// the parent.
+// ClientPID returns the pid of the client: the pid in named, which older
+// clients do not set, else that of the nearest ancestor that is not a shell.
+// line begins with the parent.
 func ClientPID(named string, parent int, line iter.Seq[Process]) int {
 	if pid, err := strconv.Atoi(named); err == nil && pid > 1 {
 		return pid
@@ -149,7 +152,8 @@ func ClientPID(named string, parent int, line iter.Seq[Process]) int {
 	return pid
 }
 
-// ChildOf is the child of ancestor from which pid descends; ok is false if there is none.
+// ChildOf returns the child of ancestor from which pid descends; ok is false if
+// there is none.
 func ChildOf(ancestor, pid int, proc string) (child int, ok bool) {
 	for p := range Lineage(proc, pid) {
 		if p.Parent == ancestor && ancestor > 1 {
@@ -167,7 +171,7 @@ func Mounted() bool {
 
 // Catches reports whether a process has a handler for a signal: SigCgt in proc(5).
 func Catches(proc string, pid int, sig syscall.Signal) bool {
-	status, _ := Read(proc, pid, "status") // none of a process that has gone
+	status, _ := Read(proc, pid, "status") // empty if the process has ended
 	_, text, _ := strings.Cut(string(status), "\nSigCgt:")
 	text, _, _ = strings.Cut(text, "\n")
 	mask, err := strconv.ParseUint(strings.TrimSpace(text), 16, 64)

@@ -9,11 +9,12 @@ import (
 	"syscall"
 )
 
-// maxRead limits what is read of a file of a process.
+// maxRead limits the bytes read from a file of a process.
 const maxRead = 1 << 20
 
-// Read reads a file of a process, see proc(5), its first MiB at most. os.Open would register
-// the file for polling first, which takes longer than the rest.
+// Read reads a file of a process, see proc(5), at most its first MiB. os.Open
+// would register the file for polling first, which takes longer than everything
+// else.
 func Read(proc string, pid int, name string) ([]byte, error) {
 	path := filepath.Join(proc, strconv.Itoa(pid), name)
 	fd, err := syscall.Open(path, syscall.O_RDONLY|syscall.O_CLOEXEC, 0)

@@ -2,9 +2,9 @@ package rotation
 
 import "time"
 
-// Schedule adds a rotation for the end of the agent's turn. It replaces an earlier one of
-// the agent that has not begun. The errors are [ErrBusy], [ErrBreaker] and [ErrFutile],
-// each counted.
+// Schedule adds a rotation for the end of the agent's turn. It replaces an
+// earlier rotation of the agent that has not begun. The errors are [ErrBusy],
+// [ErrBreaker] and [ErrFutile], each counted.
 func (m *Machine) Schedule(r Rotation, now time.Time) (Rotation, []Effect, error) {
 	m.out = nil
 	earlier := m.open[r.Agent]
@@ -27,8 +27,9 @@ func (m *Machine) Schedule(r Rotation, now time.Time) (Rotation, []Effect, error
 	return r, m.out, nil
 }
 
-// Cancel cancels a rotation that has not begun. Cancelling twice is no error; the errors
-// are [ErrUnknown], [ErrBusy] for one that is under way, and [ErrEnded].
+// Cancel cancels a rotation that has not begun. Cancelling twice is not an
+// error. The errors are [ErrUnknown], [ErrBusy] for a rotation that is under
+// way, and [ErrEnded].
 func (m *Machine) Cancel(id string, now time.Time) (Rotation, []Effect, error) {
 	m.out = nil
 	r := m.all[id]

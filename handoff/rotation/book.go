@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// agent returns the record of an agent, to be changed.
+// agent returns the record of an agent, which the caller will change.
 func (m *Machine) agent(agent string) *AgentRecord {
 	s := m.agents[agent]
 	if s == nil {
@@ -18,7 +18,7 @@ func (m *Machine) agent(agent string) *AgentRecord {
 	return s
 }
 
-// under returns a rotation if it is in a state, else nil.
+// under returns the rotation if it is in the state s, else nil.
 func (m *Machine) under(id string, s State) *Rotation {
 	if r := m.all[id]; r != nil && r.State == s {
 		return r
@@ -26,7 +26,7 @@ func (m *Machine) under(id string, s State) *Rotation {
 	return nil
 }
 
-// All lists the rotations, the oldest first.
+// All returns the rotations, oldest first.
 func (m *Machine) All() []Rotation {
 	list := make([]Rotation, 0, len(m.all))
 	for _, r := range m.all {
@@ -38,28 +38,29 @@ func (m *Machine) All() []Rotation {
 	return list
 }
 
-// Find returns one rotation, without an ID if it is unknown.
+// Find returns a rotation, without an ID if it is unknown.
 func (m *Machine) Find(id string) Rotation { return valueOf(m.all[id]) }
 
-// Open returns the rotation of an agent that has not ended, without an ID for none. There
-// is at most one.
+// Open returns the rotation of an agent that has not ended, without an ID if
+// there is none. There is at most one.
 func (m *Machine) Open(agent string) Rotation { return valueOf(m.open[agent]) }
 
-// Holds reports whether messages to an agent are to be kept back, because its context is
-// about to be cleared: from its own call on, if its process is known, else from when that
-// begins.
+// Holds reports whether messages to an agent are held back because its context
+// is about to be cleared: from the agent's own call if its process is known,
+// else from the beginning of the clear.
 func (m *Machine) Holds(agent string) bool {
 	r := m.Open(agent)
 	return r.State != Scheduled || !r.Auto() && r.Session != ""
 }
 
-// Opens lists the agents with such a rotation, in order.
+// Opens returns the agents that have a rotation that has not ended, sorted by
+// id.
 func (m *Machine) Opens() []string { return slices.Sorted(maps.Keys(m.open)) }
 
 // Agent returns the record of an agent.
 func (m *Machine) Agent(agent string) AgentRecord { return valueOf(m.agents[agent]) }
 
-// valueOf is what p points to, the zero value for nil.
+// valueOf returns the value of p, the zero value for nil.
 func valueOf[T any](p *T) (v T) {
 	if p != nil {
 		v = *p
@@ -70,7 +71,8 @@ func valueOf[T any](p *T) (v T) {
 // Counters returns the counts so far.
 func (m *Machine) Counters() Counters { return maps.Clone(m.counters) }
 
-// Brake returns what keeps an agent from rotating: "breaker", "futile", or "" for nothing.
+// Brake returns what prevents an agent from rotating: "breaker", "futile", or
+// "" if nothing does.
 func (m *Machine) Brake(agent string, session string, now time.Time) string {
 	switch s := m.agents[agent]; {
 	case s == nil:
@@ -83,7 +85,7 @@ func (m *Machine) Brake(agent string, session string, now time.Time) string {
 	return ""
 }
 
-// recent returns the executions that the breaker still counts.
+// recent returns the times of executions that still count for the breaker.
 func (m *Machine) recent(s *AgentRecord, now time.Time) []time.Time {
 	return slices.DeleteFunc(slices.Clone(s.Executed), func(at time.Time) bool {
 		return now.Sub(at).Abs() >= m.options.BreakerWithin

@@ -16,7 +16,7 @@ func (m *Machine) Tick(now time.Time) []Effect {
 			since = now.Sub(r.Made)
 		}
 		within, reason := m.limit(r)
-		waits := typing && now.Sub(began) < m.options.ClearWithin // for the answer
+		waits := typing && now.Sub(began) < m.options.ClearWithin // for the answer to Type
 		if since >= within && !waits {
 			m.fail(r, reason, now)
 		}
@@ -24,7 +24,8 @@ func (m *Machine) Tick(now time.Time) []Effect {
 	return m.out
 }
 
-// limit returns how long a rotation may be in its state, and why it fails then.
+// limit returns how long a rotation may be in its state, and the reason of its
+// failure after that.
 func (m *Machine) limit(r *Rotation) (within time.Duration, reason string) {
 	switch {
 	case r.State == Scheduled:
@@ -52,7 +53,7 @@ func (m *Machine) end(r *Rotation, s State, reason string, at time.Time) {
 	unused := !r.State.Touched() && r.Document != ""
 	r.Reason = reason
 	r.Unassigned = [maxUnassigned]Prompted{}
-	r.Unused = unused && (reason != ReasonGone || r.Auto()) // else the next session gets it
+	r.Unused = unused && (reason != ReasonGone || r.Auto()) // otherwise the next session gets it
 	m.move(r, s, at)
 	delete(m.open, r.Agent)
 	delete(m.typing, r.ID)

@@ -8,40 +8,41 @@ import (
 // [First] or [Compacted].
 type Input interface{ apply(m *Machine) }
 
-// Idle means that an agent waits at its prompt.
+// Idle means that an agent is waiting at its prompt.
 type Idle struct {
 	Agent   string
-	Way     Way    // how its context could be cleared now
+	Way     Way    // how its context can be cleared now
 	Session string // its present one
 	At      time.Time
 }
 
-// Prepared answers [Prepare]: the document has been examined and stored, or not.
+// Prepared is the answer to [Prepare]: the document has been examined and
+// stored, or the attempt failed.
 type Prepared struct {
 	ID       string
-	Document string // id of the copy
+	Document string // id of the stored copy
 	Channel  string
 	Read     string    // the path in the prompt
-	Plain    string    // a name of the document that may be typed, "" if Read may be
+	Plain    string    // a name of the document that may be typed, "" if Read may be typed
 	Written  time.Time // when the file was last written
 	Messages []string  // for the prompt of a restarted client; each begins with "[sm " and ends with its id
 	Reason   string    // of a failure, else ""
 	At       time.Time
 }
 
-// Typed answers [Type]. With Pressed the client may have got the text; without it nothing
-// has happened, because of Reason.
+// Typed is the answer to [Type]. With Pressed the client may have got the text;
+// without it nothing has happened, because of Reason.
 type Typed struct {
 	ID      string
-	Prompt  bool // as of the Type, like Finish
+	Prompt  bool // Prompt and Finish are those of the Type
 	Finish  bool
 	Pressed bool
 	Reason  string
 	At      time.Time
 }
 
-// Answered is the answer of `sm run` to [Restart]: a new client runs, or none does because
-// of Reason. Untouched means that the old one continues.
+// Answered is the answer of `sm run` to [Restart]: a new client runs, or none
+// because of Reason. Untouched means that the old client continues.
 type Answered struct {
 	ID             string
 	Reason, Detail string
@@ -57,7 +58,8 @@ type Started struct {
 	At      time.Time
 }
 
-// Prompted is a prompt in an agent's transcript, or the beginning of a long one.
+// Prompted is a prompt in an agent's transcript, or the beginning of a long
+// one.
 type Prompted struct {
 	Agent   string
 	Session string // the agent's present one
@@ -81,37 +83,42 @@ type First struct {
 	High    bool // above the warning
 }
 
-// Effect is what to do once the state is stored: [Prepare], [Type], [Restart], [Report],
-// [Withdraw], [Executed] or [Unhelpful].
+// Effect is an action to execute once the state is stored: [Prepare], [Type],
+// [Restart], [Report], [Withdraw], [Executed] or [Unhelpful].
 type Effect any
 
-// Prepare examines the document, or makes it, and stores a copy. [Prepared] answers.
+// Prepare asks to examine the document, or to make it, and to store a copy.
+// [Prepared] is the answer.
 type Prepare struct{ Rotation Rotation }
 
-// Type types the command that clears the context, or with Prompt the prompt of the new
-// one, if the agent is still at its prompt. With Finish it presses Enter if exactly the
-// text is there: an observer may have ended after the paste. [Typed] answers.
+// Type asks to type the command that clears the context or, with Prompt, the
+// prompt of the new context, if the agent is still at its prompt. With Finish
+// it asks to press Enter if the input box holds exactly the text: an observer
+// may have ended after the paste. [Typed] is the answer.
 type Type struct {
 	Rotation       Rotation
 	Text           string
 	Prompt, Finish bool
 }
 
-// Restart asks `sm run` for a new client with the rotation's prompt. [Answered] answers.
+// Restart asks `sm run` for a new client with the rotation's prompt. [Answered]
+// is the answer.
 type Restart struct{ Rotation Rotation }
 
-// Report reports a failed rotation. With Lost the old context is or may be gone, and the
-// new one has no prompt.
+// Report reports a failed rotation. With Lost the old context is or may be
+// gone, and the new context has no prompt.
 type Report struct {
 	Rotation Rotation
 	Lost     bool
 }
 
-// Withdraw withdraws the stored document: no context will be cleared for it.
+// Withdraw asks to withdraw the stored document: no context will be cleared for
+// it.
 type Withdraw struct{ Rotation Rotation }
 
 // Executed means that the new context has the document.
 type Executed struct{ Rotation Rotation }
 
-// Unhelpful means that a context begun by a rotation is above the warning from its start.
+// Unhelpful means that the context after a rotation was above the warning from
+// its start.
 type Unhelpful struct{ Agent AgentRecord }

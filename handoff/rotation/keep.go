@@ -19,9 +19,9 @@ var (
 		"make the document shorter, or what is loaded at the start")
 )
 
-// Take calls put with each rotation that has changed since the last Take, and record
-// with each agent's record; nil for one that was forgotten. It reports whether there
-// are any, or whether the counters have changed.
+// Take calls put with each rotation that has changed since the last Take, and
+// record with each changed record of an agent; nil means that it was forgotten.
+// It reports whether there were any, or whether the counters have changed.
 func (m *Machine) Take(
 	put func(id string, r *Rotation),
 	record func(agent string, s *AgentRecord),
@@ -35,9 +35,10 @@ func (m *Machine) Take(
 	return any
 }
 
-// Restore replaces the state by what was stored. What was under way continues as far as
-// that is safe: documents are examined again and restarts asked for again, but what may have
-// been typed is not typed again; its proof gets its whole time.
+// Restore replaces the state by the stored one. Rotations under way continue as
+// far as that is safe: documents are examined again and restarts requested
+// again, but a text that may have been typed is not typed again. The time limit
+// for its proof begins again.
 func (m *Machine) Restore(
 	rotations []Rotation,
 	agents []AgentRecord,
@@ -45,7 +46,7 @@ func (m *Machine) Restore(
 	now time.Time,
 ) {
 	*m = *New(m.options)
-	for outcome, n := range c { // sm 0.1 stored them as Confirmed and so on
+	for outcome, n := range c { // sm 0.1 stored outcomes as Confirmed and so on
 		m.counters[strings.ToLower(outcome)] = n
 	}
 	m.since = now
@@ -65,8 +66,9 @@ func (m *Machine) Restore(
 	}
 }
 
-// Rename merges an agent into the agent that it has turned out to be. If both have a rotation
-// that has not ended, the one that has begun to clear a context continues, else the newer one.
+// Rename merges an agent into another one when both prove to be the same. If
+// both have a rotation that has not ended, the rotation that has begun to clear
+// a context continues, else the newer one.
 func (m *Machine) Rename(from, to string, now time.Time) []Effect {
 	m.out = nil
 	for _, r := range m.all {
@@ -86,7 +88,7 @@ func (m *Machine) Rename(from, to string, now time.Time) []Effect {
 	return m.out
 }
 
-// settle ends one of two rotations of an agent.
+// settle ends one of two rotations of the same agent.
 func (m *Machine) settle(a, b *Rotation, now time.Time) {
 	keep := a
 	drop := b
@@ -103,7 +105,7 @@ func (m *Machine) settle(a, b *Rotation, now time.Time) {
 	m.open[keep.Agent] = keep
 }
 
-// Forget drops an agent.
+// Forget drops an agent and its rotations.
 func (m *Machine) Forget(agent string) {
 	for id, r := range m.all {
 		if r.Agent == agent {

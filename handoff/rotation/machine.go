@@ -10,24 +10,29 @@ import (
 
 // Options are the settings of [Machine].
 type Options struct {
-	// After BreakerCount rotations of an agent within BreakerWithin the next is refused. 0
-	// switches the breaker off.
+	// BreakerCount and BreakerWithin limit rotations: after BreakerCount
+	// rotations of an agent within BreakerWithin the next one is refused. 0
+	// turns the breaker off.
 	BreakerCount  int
 	BreakerWithin time.Duration
-	// Resume returns the first prompt of a new context, fit to be typed.
+	// Resume returns the first prompt of a new context, in a form that can be
+	// typed.
 	Resume func(path string) string
 
-	// ClearWithin limits the time from /clear to its proof, usually 30 s: clients call their
-	// hooks within some 100 ms, and a slow hook of the user delays that by up to 10 s.
+	// ClearWithin limits the time from /clear to its proof, usually 30 s:
+	// clients call their hooks within about 100 ms, and a slow hook of the user
+	// delays that by up to 10 s.
 	ClearWithin time.Duration
-	// PromptWithin limits the time until the transcript shows the prompt, usually 20 s: it takes
-	// milliseconds, unless the machine is very slow.
+	// PromptWithin limits the time until the transcript shows the prompt,
+	// usually 20 s: it takes milliseconds, unless the machine is very slow.
 	PromptWithin time.Duration
-	// Grace is how long after a restart of the observer no prompt is typed again, usually 10 s:
-	// transcripts and the client's registry show what happened within a second or two.
+	// Grace is how long after a restart of the observer no prompt is typed
+	// again, usually 10 s: transcripts and the client's registry show the past
+	// events within a second or two.
 	Grace time.Duration
-	// FinishAfter is how long after typing a text, or after the observer's start, the prompt is
-	// checked for a text without Enter, usually 3 s: by then its proof has come.
+	// FinishAfter is how long after typing a text, or after the observer's
+	// start, the input box is checked for a text without Enter, usually 3 s: a
+	// proof takes less time.
 	FinishAfter time.Duration
 }
 
@@ -45,29 +50,32 @@ func Defaults() Options {
 }
 
 const (
-	// patience is how long the terminal may refuse, for example because of a draft.
+	// patience is how long the terminal may refuse a text, for example because
+	// of a draft.
 	patience = 10 * time.Minute
-	// promptTries limits how often an unconfirmed prompt is typed: again only if the agent has
-	// been at an empty prompt all the time.
+	// promptTries limits how often an unconfirmed prompt is typed. It is typed
+	// again only if the agent has been at an empty prompt all the time.
 	promptTries = 3
 	// prepareWithin limits reading and copying the document: a network file system may not
 	// answer at all.
 	prepareWithin = 30 * time.Second
-	// restartWithin limits the time for `sm run`, which gives the old client 10 s to end.
+	// restartWithin limits the time for `sm run`, which waits 10 s for the old
+	// client to end.
 	restartWithin = 90 * time.Second
-	// The pauses after a refusal.
+	// The pauses after refusals double from firstPause to longestPause.
 	firstPause, longestPause = 2 * time.Second, 30 * time.Second
 	// keptFor is how long an ended rotation is kept.
 	keptFor = 24 * time.Hour
 )
 
-// Machine runs handoffs, one at a time for each agent. It is pure: it returns what to do as
-// effects and gets the results as inputs. It is for one goroutine at a time.
+// Machine runs handoffs, at most one at a time for each agent. It is pure: it
+// returns effects and takes their results as inputs. It must not be used by
+// several goroutines at once.
 type Machine struct {
 	options Options
-	since   time.Time // of the Restore, zero for none
-	// typing has the time since when a text is being typed for a rotation. Until the answer
-	// it is unknown what is at the prompt.
+	since   time.Time // time of the Restore, zero for none
+	// typing has the start time of typing a text for a rotation. Until the
+	// answer arrives, the content of the input box is unknown.
 	typing map[string]time.Time
 	out    []Effect
 
@@ -76,7 +84,7 @@ type Machine struct {
 	agents   map[string]*AgentRecord
 	counters Counters
 
-	// what Take has to return
+	// The changes that Take has to return.
 	taken         map[string]Rotation // as of the last Take
 	agentsChanged map[string]bool
 	counted       bool
@@ -96,19 +104,20 @@ func New(o Options) *Machine {
 	}
 }
 
-// Configure changes the settings, also for rotations that are under way.
+// Configure changes the settings, also for rotations under way.
 func (m *Machine) Configure(o Options) { m.options = o }
 
-// Step applies an input and returns its effects. An input for an unknown rotation, or one
-// that is too late, changes nothing.
+// Step applies an input and returns its effects. An input for an unknown
+// rotation, or an input that is too late, changes nothing.
 func (m *Machine) Step(in Input) []Effect {
 	m.out = nil
 	in.apply(m)
 	return m.out
 }
 
-// apply begins a scheduled rotation, and types the prompt into a cleared context. The agent's
-// present session, too, shows that a context was cleared.
+// apply begins a scheduled rotation, and types the prompt into a cleared
+// context. The session that an idle agent is in can also show that its context
+// was cleared.
 func (in Idle) apply(m *Machine) {
 	r := m.open[in.Agent]
 	if r == nil || in.At.Before(r.After) {
@@ -120,7 +129,7 @@ func (in Idle) apply(m *Machine) {
 		r.Left = in.Session
 		r.Began = in.At
 		switch {
-		case in.Session != r.Session: // the present session has not asked for it
+		case in.Session != r.Session: // another session has requested the rotation
 			m.fail(r, ReasonSession, in.At)
 			return
 		case in.Way == WayNone:
@@ -133,7 +142,7 @@ func (in Idle) apply(m *Machine) {
 		switch {
 		case in.Session == r.Left:
 			m.finish(r, r.command(), false, in)
-		case in.Session != "" && r.Way != WayRestart: // an observer may have missed its start
+		case in.Session != "" && r.Way != WayRestart: // its start may have been missed
 			m.renew(r, in.Session, in.At)
 		}
 	case Cleared:
@@ -142,7 +151,8 @@ func (in Idle) apply(m *Machine) {
 		m.typing[r.ID] = in.At
 		m.do(Type{Rotation: *r, Text: r.Prompt, Prompt: true})
 	case Resuming:
-		// The agent has been at its prompt since the prompt was, or may have been, typed.
+		// The agent has been at its prompt since the prompt was, or may have
+		// been, typed.
 		overdue := in.At.Sub(r.Changed) >= m.options.PromptWithin &&
 			in.At.Sub(m.since) >= m.options.Grace
 		if overdue && r.Way != WayRestart && r.Tries < promptTries {
@@ -153,7 +163,8 @@ func (in Idle) apply(m *Machine) {
 	}
 }
 
-// finish asks for Enter in case the text is at the prompt without it. Nothing is typed again.
+// finish requests Enter in case the text is in the input box without it.
+// Nothing is typed again.
 func (m *Machine) finish(r *Rotation, text string, prompt bool, in Idle) {
 	_, typing := m.typing[r.ID]
 	if typing || r.Way == WayRestart || r.Finished ||
@@ -165,7 +176,7 @@ func (m *Machine) finish(r *Rotation, text string, prompt bool, in Idle) {
 	m.do(Type{*r, text, prompt, true})
 }
 
-// command is the command that clears the context.
+// command returns the command that clears the context.
 func (r *Rotation) command() string {
 	if r.Way == WayNew {
 		return "/new"
@@ -173,7 +184,8 @@ func (r *Rotation) command() string {
 	return "/clear"
 }
 
-// apply continues with a document that may be handed over.
+// apply continues with a document that may be handed over, or fails the
+// rotation.
 func (in Prepared) apply(m *Machine) {
 	r := m.under(in.ID, Reserved)
 	if r == nil {
@@ -199,8 +211,8 @@ func (in Prepared) apply(m *Machine) {
 	m.do(Type{Rotation: *r, Text: r.command()})
 }
 
-// apply handles the result of typing. Either there will be proof, or nothing has happened:
-// then it is tried again later, or given up.
+// apply handles the result of typing. Either a proof will follow, or nothing
+// has happened; then the text is typed again later, or the rotation fails.
 func (in Typed) apply(m *Machine) {
 	delete(m.typing, in.ID)
 	state := Clearing
@@ -213,7 +225,7 @@ func (in Typed) apply(m *Machine) {
 	switch {
 	case r == nil:
 		return
-	case in.Finish && in.Pressed: // the proof has its whole time again
+	case in.Finish && in.Pressed: // the time limit for the proof begins again
 		m.move(r, state, in.At)
 		r.Finished = true
 		return
@@ -223,7 +235,7 @@ func (in Typed) apply(m *Machine) {
 		r.Tries--
 	}
 	switch {
-	case in.Reason == ReasonBusy: // a turn may take any time
+	case in.Reason == ReasonBusy: // turns have no time limit
 		r.Refused = time.Time{}
 	case r.Refused.IsZero():
 		r.Refused = in.At
@@ -258,8 +270,9 @@ func (in Answered) apply(m *Machine) {
 	}
 }
 
-// apply handles the proof that a context was cleared: another session, newer than the
-// reservation. Old clients keep the session and report the clear by a hook.
+// apply handles the proof that a context was cleared: another session, newer
+// than the reservation. Old clients keep the session and report the clear by a
+// hook.
 func (in Started) apply(m *Machine) {
 	r := m.open[in.Agent]
 	switch {
@@ -271,7 +284,7 @@ func (in Started) apply(m *Machine) {
 	}
 }
 
-// renew records the new context. A restarted client has its prompt already.
+// renew records the new context. A restarted client has already got its prompt.
 func (m *Machine) renew(r *Rotation, session string, at time.Time) {
 	r.Next = session
 	r.Refused = time.Time{}
@@ -308,15 +321,16 @@ func (in First) apply(m *Machine) {
 	}
 }
 
-// apply lets the agent hand over again: there is room.
+// apply permits the agent to hand over again, since its context has room.
 func (in Compacted) apply(m *Machine) {
 	if s := m.agents[in.Agent]; s != nil && s.Futile {
 		m.agent(in.Agent).Futile = false
 	}
 }
 
-// age is how long a rotation has been in its state under this observer. After a restart a
-// proof has its whole time again, and a text at the prompt can be finished.
+// age returns how long a rotation has been in its state, or since the start of
+// the observer if that is later: after a restart the time limit for a proof
+// begins again, and a text at the prompt can be finished.
 func (m *Machine) age(r *Rotation, now time.Time) time.Duration {
 	if m.since.After(r.Changed) {
 		return now.Sub(m.since)

@@ -6,15 +6,15 @@ import (
 )
 
 const (
-	// comparedBytes is how much of a long prompt's beginning is compared: the transcript's
-	// reader keeps 992 bytes of it.
+	// comparedBytes is the length of the beginning of a long prompt that is
+	// compared: the reader of transcripts keeps 992 bytes.
 	comparedBytes = 990
-	// maxUnassigned limits the sessions in which a prompt is remembered.
+	// maxUnassigned limits the number of unassigned sessions with a prompt.
 	maxUnassigned = 4
 )
 
-// apply confirms a rotation. If a human was quicker and began the new context, only the
-// prompt's own text proves that it arrived.
+// apply confirms a rotation. A person may have begun the new context first, so
+// only the text of the prompt proves that the prompt arrived.
 func (in Prompted) apply(m *Machine) {
 	r := m.open[in.Agent]
 	switch {
@@ -24,7 +24,7 @@ func (in Prompted) apply(m *Machine) {
 	case !r.awaits(in):
 		return
 	}
-	if r.State == Clearing { // the transcript was read before the new client was reported
+	if r.State == Clearing { // the transcript was read before the report of the new client
 		m.renew(r, "", in.At)
 	}
 	if r.Next == "" && in.Session != r.Left {
@@ -40,14 +40,16 @@ func (in Prompted) apply(m *Machine) {
 	m.end(r, Confirmed, "", in.At)
 }
 
-// awaits reports whether a prompt is the rotation's, which may have been given by now.
+// awaits reports whether a prompt is the prompt of the rotation, and may have
+// been given by now.
 func (r *Rotation) awaits(in Prompted) bool {
 	given := r.State.Touched() && (r.State != Clearing || r.Way == WayRestart)
 	return given && !in.At.Before(r.Began) && isPrompt(in.Text, r.Prompt)
 }
 
-// keepUnassigned remembers a prompt in a session whose agent is not known yet. It is stored
-// together with the position in the transcript, which is not read again.
+// keepUnassigned stores a prompt in a session whose agent is unknown. It is
+// stored together with the position in the transcript, because the transcript
+// is not read again.
 func (m *Machine) keepUnassigned(in Prompted) {
 	for _, r := range m.open {
 		known := slices.ContainsFunc(
@@ -57,15 +59,16 @@ func (m *Machine) keepUnassigned(in Prompted) {
 		if in.Session == "" || in.Session == r.Left || known || !r.awaits(in) {
 			continue
 		}
-		// It takes a place that is free, as in the shorter lists of older versions, or the oldest.
+		// The prompt takes a free place, as in the shorter lists of older
+		// versions, or the place of the oldest.
 		i := max(0, slices.Index(r.Unassigned[:], Prompted{}))
 		copy(r.Unassigned[i:], r.Unassigned[i+1:])
 		r.Unassigned[maxUnassigned-1] = in
 	}
 }
 
-// Recall returns, once, the prompts that were seen in the agents' present sessions before
-// the sessions' agents were known.
+// Recall returns, once, the unassigned prompts in the agents' present sessions.
+// sessionOf returns the session of an agent.
 func (m *Machine) Recall(sessionOf func(string) string) (list []Prompted) {
 	for _, agent := range m.Opens() {
 		session := sessionOf(agent)
@@ -81,8 +84,8 @@ func (m *Machine) Recall(sessionOf func(string) string) (list []Prompted) {
 	return list
 }
 
-// isPrompt reports whether a text is the prompt, apart from messages that either carries.
-// The client may have changed its blanks, and cuts a long one.
+// isPrompt reports whether text is the prompt, apart from messages in either.
+// The client may have changed the blanks, and cuts a long prompt.
 func isPrompt(text, prompt string) bool {
 	text = firstLine(text)
 	prompt = firstLine(prompt)
@@ -92,7 +95,7 @@ func isPrompt(text, prompt string) bool {
 	return text == prompt
 }
 
-// firstLine is a prompt without its messages, with single blanks.
+// firstLine returns a prompt without its messages, with single blanks.
 func firstLine(text string) string {
 	text, _, _ = strings.Cut(text, "\n[sm ")
 	return strings.Join(strings.Fields(text), " ")

@@ -19,15 +19,15 @@ const (
 	unknownWords = "it is unclear which words are the client's own; write the client by its own name, as claude or codex"
 )
 
-// Grammar describes a client's command line.
+// Grammar describes the command line of a client.
 type Grammar struct {
 	Names []string // of the client
-	// Options has a line for each kind, with the names after a colon. The kinds
-	// are the number of values that an option takes: none; one of any form;
-	// maybe one that does not begin with a dash; the same for named, but
-	// without it there is no other client; or many, one and all that follow up
-	// to the next with a dash. Dropped ones would restore the old context, or
-	// set the first prompt. Other kinds are keys of Refused.
+	// Options has a line for each kind of option, with the names after a colon.
+	// The kind is the number of values that an option takes: none; one, of any
+	// form; maybe, one that does not begin with a dash; named, like maybe, but
+	// without the value no other client can be started; many, one and all that
+	// follow up to the next one with a dash. Dropped options would restore the
+	// old context or set the first prompt. Other kinds are keys of Refused.
 	Options    string
 	Refused    map[string]string // why a client with an option of this kind is not started again
 	Letters    string            // short names
@@ -36,9 +36,9 @@ type Grammar struct {
 	Daemon     string            // why a client of a daemon is not started again
 }
 
-// Claude is the grammar of Claude Code 2.1.197, hidden options included. Flags
-// without a value are listed so that the word after them is recognized as a
-// prompt.
+// Claude returns the grammar of Claude Code 2.1.197, including hidden options.
+// Flags without a value are listed so that the word after them is recognized as
+// a prompt.
 func Claude() *Grammar {
 	return &Grammar{
 		Names: []string{"claude", "claude-code"},
@@ -64,7 +64,8 @@ many: add-dir allowed-tools allowedTools betas channels dangerously-load-develop
 	}
 }
 
-// option looks up the kind of an option. An unknown one may have a value.
+// option returns the kind of an option, and whether it is dropped. An unknown
+// option may have a value.
 func (g *Grammar) option(name string) (kind string, drop bool) {
 	for line := range strings.Lines(g.Options) {
 		head, names, _ := strings.Cut(line, ":")
@@ -75,23 +76,25 @@ func (g *Grammar) option(name string) (kind string, drop bool) {
 	return "maybe", false
 }
 
-// is reports whether a word is one of the client's names, maybe with a path and a version.
+// is reports whether a word is one of the client's names, possibly with a path
+// and a version.
 func (g *Grammar) is(word string) bool {
 	base, _, _ := strings.Cut(path.Base(word), "@")
 	return !strings.Contains(word, "=") && slices.Contains(g.Names, base)
 }
 
-// Again turns the arguments that started a client into those that start another one in a fresh
-// session, with a first prompt unless that is empty. An error is one line with the reason why
-// there can be no other client.
+// Again returns the arguments that start another client in a fresh session,
+// given those of the present client. A first prompt that is not empty is added.
+// An error is one line with the reason why there can be no other client.
 //
-// What would resume the old session or repeat its first prompt is left out. The rules are those
-// of the clients' own parsers: --name=value and -nVALUE contain their value; -- ends
-// the options; what is neither option nor value is the prompt. An unknown option is kept with
-// the next word, unless that begins with a dash, since it may be the option's value.
+// Arguments that would resume the old session or repeat its first prompt are
+// left out. The rules are those of the clients' own parsers: --name=value and
+// -nVALUE contain their value; -- ends the options; a word that is neither
+// option nor value is the prompt. An unknown option is kept with the next word,
+// unless that begins with a dash, since the word may be the option's value.
 //
-// The client may follow a program that starts it, such as env or node. A command for a shell
-// is refused.
+// The client may follow a program that starts it, such as env or node. A
+// command for a shell is refused.
 func (g *Grammar) Again(argv []string, prompt string) ([]string, error) {
 	at, err := g.clientIn(argv)
 	if err != nil {
@@ -111,7 +114,8 @@ func (g *Grammar) Again(argv []string, prompt string) ([]string, error) {
 	return again, nil
 }
 
-// Starts reports whether a command starts the client, directly or by another program.
+// Starts reports whether a command starts the client, directly or through
+// another program.
 func (g *Grammar) Starts(argv []string) bool {
 	at, err := g.clientIn(argv)
 	return err == nil && g.is(argv[at])
@@ -160,7 +164,7 @@ func (r *reader) read() error {
 		word := r.words[0]
 		r.words = r.words[1:]
 		if word == "--" {
-			break // what follows is the prompt
+			break // the prompt follows
 		}
 		if !isOption(word) {
 			if slices.Contains(strings.Fields(r.Commands), word) {
@@ -170,7 +174,8 @@ func (r *reader) read() error {
 		}
 		name, value, holds := strings.Cut(strings.TrimPrefix(word, "--"), "=")
 		if !strings.HasPrefix(word, "--") {
-			// The rest is the value of a letter that takes one, else letters.
+			// The rest is the value of a letter that takes one, otherwise more
+			// letters.
 			_, name, _ = strings.Cut(" "+r.Letters, " "+word[1:2]+"=")
 			name, _, _ = strings.Cut(name, " ")
 			value = word[2:]
@@ -187,10 +192,12 @@ func (r *reader) read() error {
 	return nil
 }
 
-// isOption is the client's own test: a dash alone is a word.
+// isOption reports whether a word is an option. Like the client, it takes a
+// single dash for a word.
 func isOption(word string) bool { return len(word) > 1 && word[0] == '-' }
 
-// keep keeps an option that may be, with the values that follow it unless the word holds one.
+// keep keeps an option unless it is dropped or refused, with the values that
+// follow it unless the word itself holds one.
 func (r *reader) keep(name, word, value string, holds bool) error {
 	kind, drop := r.option(name)
 	if why := r.Refused[kind]; why != "" {
@@ -230,7 +237,8 @@ func (r *reader) take(kind string) (taken []string) {
 	return taken
 }
 
-// Unknown is [Again] for clients of other providers, whose arguments are unknown.
+// Unknown returns an [Again] for the clients of other providers, whose
+// arguments are unknown.
 func Unknown(provider string) func([]string, string) ([]string, error) {
 	return func([]string, string) ([]string, error) {
 		return nil, fmt.Errorf("clients of provider %.40q are not started again; only claude's are",

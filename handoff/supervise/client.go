@@ -14,11 +14,12 @@ import (
 	"sm/handoff/proc"
 )
 
-// maxArgument limits an argument on Linux, without the zero byte: MAX_ARG_STRLEN in execve(2).
+// maxArgument limits an argument on Linux, without its terminating zero byte:
+// MAX_ARG_STRLEN in execve(2).
 const maxArgument = 128<<10 - 1
 
-// startable returns the program's path, or why it cannot be started, with a shell's exit code
-// for that.
+// startable returns the path of the program, or an error and the exit code of a
+// shell if the program cannot be started.
 func startable(argv []string) (path string, code int, err error) {
 	for _, arg := range argv {
 		switch {
@@ -41,7 +42,8 @@ func startable(argv []string) (path string, code int, err error) {
 	return "", codeNotRun, notRun(err)
 }
 
-// notRun is the error for an existing program. It keeps the innermost cause.
+// notRun returns the error for an existing program that cannot be run. It keeps
+// the innermost cause.
 func notRun(err error) error {
 	for inner := err; inner != nil; inner = errors.Unwrap(inner) {
 		err = inner
@@ -49,8 +51,9 @@ func notRun(err error) error {
 	return fmt.Errorf("%w; give a program that this user may run", err)
 }
 
-// start starts a client, in the process group of the job. A guardian leaves that group for as
-// long as the client runs, so that no signal to the group ends both.
+// start starts a client, in the process group of the job. A guardian leaves
+// that group as long as the client runs, so that no signal to the group ends
+// both.
 func (s *supervisor) start(argv []string) error {
 	path, code, err := startable(argv)
 	if err != nil {
@@ -59,7 +62,7 @@ func (s *supervisor) start(argv []string) error {
 	}
 	sys := attributes()
 	if s.o.Guardian {
-		_ = syscall.Setpgid(0, 0) // it is no leader of a session
+		_ = syscall.Setpgid(0, 0) // cannot fail: it is not a session leader
 		sys.Setpgid = true
 		sys.Pgid = s.group
 	}
@@ -72,7 +75,8 @@ func (s *supervisor) start(argv []string) error {
 		s.result.Code = codeNotRun
 		return notRun(err)
 	}
-	// It was not collected yet, so this is its own start even if it has ended.
+	// The client has not been collected yet, so this is its own start time even
+	// if it has ended.
 	s.client = client
 	s.now = Process{client.Pid, startOf(client.Pid)}
 	return nil
@@ -89,8 +93,8 @@ func (s *supervisor) collect() {
 			return
 		case s.client == nil || pid != s.client.Pid: // an adopted process
 		case status.Stopped():
-			// The whole job stops: otherwise the shell would wait for us for ever. Without a
-			// shell the kernel ignores it.
+			// The whole job stops, because the shell would otherwise wait for
+			// us for ever. Without a shell the kernel ignores the signal.
 			if s.terminal.front() {
 				_ = syscall.Kill(-s.group, syscall.SIGTSTP) // it may have ended
 			}
@@ -102,13 +106,13 @@ func (s *supervisor) collect() {
 	}
 }
 
-// noteDetached remembers the children of parent that have left the client's descendants while
-// the client runs.
+// noteDetached records the children of parent that have left the client's
+// descendants while the client runs.
 func (s *supervisor) noteDetached(parent int) {
 	family := family(parent)
 	now, ok := readStat(s.now.PID)
 	if !ok || identity(now) != s.now || now.Ended() || now.Exiting() {
-		return // at its end its children become the parent's without having left
+		return // when the client ends, its children become the parent's although they have not left
 	}
 	clear(s.detached)
 	for _, p := range family {
@@ -118,7 +122,8 @@ func (s *supervisor) noteDetached(parent int) {
 	}
 }
 
-// endOrphans ends what the client has left behind, and returns how many did not end.
+// endOrphans ends the processes that the client has left behind, and returns
+// the number of those that did not end.
 func (s *supervisor) endOrphans() int {
 	tick := time.Tick(orphanLook)
 	e := &ending{began: time.Now(), asked: map[Process]bool{}}

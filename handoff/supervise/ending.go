@@ -7,9 +7,10 @@ import (
 	"sm/handoff/proc"
 )
 
-// Most processes that a client leaves behind end at the end of their input. The others get
-// SIGTERM, then SIGKILL. One that hangs in the kernel orphanLeft after the kills is left.
-// On a busy machine seconds may pass between a kill and its effect: hence orphanTimeout.
+// Most processes that a client leaves behind end when their input ends. The
+// others get SIGTERM, then SIGKILL. A process that hangs in the kernel for
+// orphanLeft after its kill is left. On a busy machine seconds may pass between
+// a kill and its effect, therefore orphanTimeout.
 const (
 	orphanTerm    = 200 * time.Millisecond
 	orphanKill    = 1200 * time.Millisecond
@@ -18,14 +19,14 @@ const (
 	orphanLook    = 20 * time.Millisecond
 )
 
-// An ending ends processes, the longer it takes the harder.
+// An ending ends processes with increasingly strong signals.
 type ending struct {
 	began time.Time
 	asked map[Process]bool
 }
 
-// look sends the signals that are due to the remaining processes; over means that nothing more
-// can be done.
+// look sends the signals that are due to the remaining processes. over means
+// that nothing more can be done.
 func (e *ending) look(now time.Time, left []proc.Process) (over bool) {
 	late := now.Sub(e.began)
 	over = true
@@ -38,7 +39,7 @@ func (e *ending) look(now time.Time, left []proc.Process) (over bool) {
 			send(c, syscall.SIGCONT)
 			e.asked[identity(c)] = true
 		}
-		// One that sleeps in the kernel is reached by no signal.
+		// No signal reaches a process that sleeps in the kernel.
 		over = over && c.State == "D" && late > orphanKill+orphanLeft
 	}
 	return over || late > orphanTimeout

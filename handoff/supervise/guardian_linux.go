@@ -8,9 +8,10 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Guard starts this program again, with argv as its command line, as the guardian: it calls
-// [Run]. Guard passes signals on, and returns the guardian's exit code. When the guardian is
-// killed, Guard ends what its client has left behind. ok is false where there is no guardian.
+// Guard starts this program again as the guardian, which calls [Run], with argv
+// as its command line. It passes signals on, and returns the guardian's exit
+// code. If the guardian is killed, Guard ends the processes that its client has
+// left behind. ok is false if no guardian could be started.
 func Guard(argv []string) (code int, ok bool) {
 	s := newSupervisor(Options{Files: [3]*os.File{os.Stdin, os.Stdout, os.Stderr}})
 	defer s.close()
@@ -40,21 +41,22 @@ func Guard(argv []string) (code int, ok bool) {
 	return exitCode(s.status), true
 }
 
-// attributes makes the kernel kill the client when we are killed. A hanging client that got
-// less than SIGKILL would stay, and compete with the shell for the terminal.
+// attributes makes the kernel kill the client when we are killed. A hanging
+// client would survive a weaker signal than SIGKILL, and compete with the shell
+// for the terminal.
 func attributes() *syscall.SysProcAttr {
 	return &syscall.SysProcAttr{
 		Pdeathsig: syscall.SIGKILL,
 	}
 }
 
-// adopt makes us the parent of descendants that lose theirs, see PR_SET_CHILD_SUBREAPER in
-// prctl(2).
+// adopt sets whether we become the parent of descendants that lose theirs, see
+// PR_SET_CHILD_SUBREAPER in prctl(2).
 func adopt(on bool) {
 	value := uintptr(0)
 	if on {
 		value = 1
 	}
-	// Kernels that know no such thing are older than what Go runs on.
+	// Every kernel on which Go runs supports this option.
 	_ = unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, value, 0, 0, 0)
 }

@@ -10,12 +10,13 @@ import (
 	"time"
 )
 
-// lookEvery is how often processes that have left the client's descendants are noted. What
-// leaves after the last look counts as left behind when the client ends by itself.
+// lookEvery is the interval of checks for processes that have left the client's
+// descendants. A process that leaves after the last check counts as left behind
+// when the client ends by itself.
 const lookEvery = 10 * time.Second
 
-// parentKilled is what the kernel sends to the guardian when the process that has started it is
-// killed.
+// parentKilled is the signal that the kernel sends to the guardian when the
+// process that started it is killed.
 const parentKilled = syscall.SIGUSR2
 
 // supervisor is the one goroutine that owns the client, and every other child.
@@ -31,16 +32,16 @@ type supervisor struct {
 	now      Process
 	status   syscall.WaitStatus // of the client that ended last
 	detached map[Process]bool   // had left the client's descendants before its end
-	kill     <-chan time.Time   // when a client that has been asked to end is killed
+	kill     <-chan time.Time   // fires when a client that was asked to end is to be killed
 
-	next    *successor // follows the client that is being ended
+	next    *successor // the client after the one that is being ended
 	handled map[string]Outcome
-	leaving bool // no further client
-	left    int  // restarts
+	leaving bool // no further client is started
+	left    int  // restarts that are left
 	result  Result
 }
 
-// successor is a client to come.
+// successor is the next client.
 type successor struct {
 	rotation string
 	argv     []string
@@ -69,14 +70,15 @@ func newSupervisor(o Options) *supervisor {
 		syscall.SIGHUP,
 		syscall.SIGQUIT,
 	} {
-		// What nohup or the like has ignored, the client ignores too.
+		// The client, too, ignores signals that nohup or a similar program has
+		// ignored.
 		if !signal.Ignored(sig) {
 			signal.Notify(s.signals, sig)
 		}
 	}
 	adopt(true)
 	if o.Guardian {
-		// In lists of processes it would be "exe".
+		// Lists of processes would show it as "exe".
 		_ = os.WriteFile("/proc/self/comm", []byte("sm guardian"), 0)
 		signal.Notify(s.signals, parentKilled)
 	}
@@ -91,7 +93,7 @@ func (s *supervisor) close() {
 	runtime.UnlockOSThread()
 }
 
-// supervise starts the client, and those that follow.
+// supervise starts the client and its successors.
 func (s *supervisor) supervise() error {
 	if err := s.start(s.o.Argv); err != nil {
 		return err
@@ -106,7 +108,7 @@ func (s *supervisor) supervise() error {
 			s.report(Process{}, Outcome{})
 		}
 		s.result.Left = s.endOrphans()
-		_ = syscall.Setpgid(0, s.group) // in the background the terminal could not be restored
+		_ = syscall.Setpgid(0, s.group) // the terminal can be restored only in the foreground
 		s.terminal.restore(s.status.Signaled())
 		s.result.Code = exitCode(s.status)
 		if s.next == nil || s.leaving {
@@ -135,7 +137,7 @@ func (s *supervisor) attend() {
 		case <-s.poll.again:
 			s.poll.ask()
 		case <-s.kill:
-			_ = s.client.Signal(syscall.SIGKILL) // it has ended, or will
+			_ = s.client.Signal(syscall.SIGKILL) // fails if it has ended
 		case <-look:
 			s.noteDetached(os.Getpid())
 		}
@@ -153,7 +155,8 @@ func (s *supervisor) signalled(sig syscall.Signal) {
 			s.o.Refused(s.now, reason)
 		}
 	case syscall.SIGINT:
-		// The terminal has sent it to the client too, unless there is none.
+		// The terminal has sent SIGINT to the client as well, unless there is
+		// none.
 		if !s.terminal.controlled {
 			s.pass(sig)
 		}
@@ -173,8 +176,8 @@ func (s *supervisor) pass(sig syscall.Signal) {
 	_ = s.client.Signal(syscall.SIGCONT)
 }
 
-// carryOut carries out an instruction of the observer, once. client is the one that ran when it
-// was asked for, zero for the one to come.
+// carryOut carries out an instruction of the observer, once. client is the
+// client for which the instruction was requested, zero for the next one.
 func (s *supervisor) carryOut(order Instruction, client Process) {
 	id := order.Rotation
 	if s.next != nil && s.next.rotation == id {
@@ -200,7 +203,8 @@ func (s *supervisor) carryOut(order Instruction, client Process) {
 	}
 }
 
-// refuse reports a refused restart: to the observer now, to the user after the end.
+// refuse reports a refused restart: to the observer at once, to the user after
+// the end.
 func (s *supervisor) refuse(rotation, result, reason string) {
 	if !slices.Contains(s.result.Refused, reason) {
 		s.result.Refused = append(s.result.Refused, reason)
@@ -230,8 +234,8 @@ func (s *supervisor) report(client Process, o Outcome) {
 	s.poll.report(status)
 }
 
-// replace begins to end the client, so that another follows. All obstacles are checked before:
-// with a reason the client was left as it is.
+// replace begins to end the client so that another one follows. It checks all
+// obstacles first: if it returns a reason, the client is unchanged.
 func (s *supervisor) replace(rotation, prompt string) (result, reason string) {
 	s.collect()
 	switch {
@@ -262,7 +266,7 @@ func (s *supervisor) replace(rotation, prompt string) (result, reason string) {
 	return "", ""
 }
 
-// follow starts the client that is next.
+// follow starts the next client.
 func (s *supervisor) follow() error {
 	next := s.next
 	s.next = nil

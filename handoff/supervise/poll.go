@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// Between two questions that failed.
+// The pauses after a failed question double from pollAgain to pollAgainMax.
 const (
 	pollAgain    = time.Second
 	pollAgainMax = 10 * time.Second
@@ -14,8 +14,9 @@ const (
 // lastWithin limits the report of the last outcome.
 const lastWithin = time.Second
 
-// poller asks the observer for instructions, one question at a time. It belongs to the
-// goroutine of the supervisor, which passes on what answers and again send.
+// poller asks the observer for instructions, one question at a time. It belongs
+// to the goroutine of the supervisor, which receives from answers and again and
+// calls answered and ask.
 type poller struct {
 	observer Observer
 	status   Status
@@ -25,7 +26,7 @@ type poller struct {
 	pause    time.Duration      // before it, if this one fails
 }
 
-// answer is an instruction with the status that it was asked for with.
+// answer is an instruction with the status that was sent in its question.
 type answer struct {
 	Instruction
 	err    error
@@ -37,8 +38,8 @@ func newPoller(o Observer) *poller {
 	return &poller{observer: o, answers: make(chan answer, 1)}
 }
 
-// report changes the status and asks anew. Without an outcome it keeps the one that was not
-// sent yet.
+// report changes the status and asks again. Without an outcome it keeps an
+// outcome that was not sent yet.
 func (p *poller) report(s Status) {
 	p.stop()
 	if s.Outcome.Rotation == "" {
@@ -59,7 +60,7 @@ func (p *poller) ask() {
 	}()
 }
 
-// answered ends the open question. It forgets an outcome that was sent.
+// answered ends the open question. It drops an outcome that was sent.
 func (p *poller) answered(a answer) {
 	p.cancel()
 	p.cancel = nil
@@ -75,7 +76,8 @@ func (p *poller) answered(a answer) {
 	p.again = time.After(pollAgain - time.Since(a.began)) // at most one question a second
 }
 
-// stop withdraws the open question. The observer repeats an instruction that comes meanwhile.
+// stop withdraws the open question. The observer repeats an instruction that
+// arrives meanwhile.
 func (p *poller) stop() {
 	if p.cancel != nil {
 		p.cancel()
@@ -94,5 +96,5 @@ func (p *poller) close() {
 	defer cancel()
 	p.status.Client = Process{}
 	p.status.CanRestart = false
-	_, _ = p.observer.Next(ctx, p.status) // there is no client for an instruction
+	_, _ = p.observer.Next(ctx, p.status) // an instruction has no client any more
 }

@@ -8,9 +8,10 @@ import (
 	"sm/handoff/proc"
 )
 
-// family lists the children of a process. It reads all of /proc: not every kernel lists
-// a process's children. Ended processes that were not collected are included: one of their
-// threads may still run, and their children become ours only after that.
+// family returns the children of a process. It reads all of /proc, because not
+// every kernel lists a process's children. The result includes ended processes
+// that were not collected: one of their threads may still run, and their
+// children become ours only after that.
 func family(parent int) (all []proc.Process) {
 	entries, _ := os.ReadDir("/proc") // as many as can be read
 	for _, e := range entries {
@@ -22,11 +23,11 @@ func family(parent int) (all []proc.Process) {
 	return all
 }
 
-// identity is what distinguishes a process from any other.
+// identity returns the identity of a process.
 func identity(p proc.Process) Process { return Process{p.PID, p.Start} }
 
-// send signals a child of ours, or of the guardian, and no other process, since the handle is
-// opened before the check.
+// send signals a child of ours, or of the guardian, and no other process,
+// because it opens the handle before the check.
 func send(c proc.Process, sig syscall.Signal) {
 	handle, err := os.FindProcess(c.PID)
 	if err != nil {

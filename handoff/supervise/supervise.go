@@ -15,7 +15,7 @@ const (
 	Failed    = "failed"    // the client has ended and none followed
 )
 
-// A Process is identified by pid and start together.
+// A Process is a process, identified by pid and start time together.
 type Process struct {
 	PID   int
 	Start string // in ticks since the boot, field 22 of /proc/PID/stat; "" where there is no /proc
@@ -25,7 +25,7 @@ type Process struct {
 type Status struct {
 	Client       Process // zero between two clients
 	RestartsLeft int
-	CanRestart   bool    // a restart is left, and the client's arguments allow one
+	CanRestart   bool    // a restart is left, and the client's arguments permit one
 	Restarting   string  // the rotation of a restart that is under way
 	Outcome      Outcome // of the last instruction, until the observer has answered
 }
@@ -34,20 +34,20 @@ type Status struct {
 type Outcome struct {
 	Rotation string // empty for no outcome
 	Result   string // Restarted, Exhausted, Refused or Failed
-	Reason   string // one line, why it was not carried out
+	Reason   string // why it was not carried out, in one line
 }
 
 // An Instruction asks for the client to be started again.
 type Instruction struct {
-	Rotation string // its id: the same one is carried out once
+	Rotation string // id of the rotation; each is carried out once
 	Action   string // "restart"; any other fails
 	Prompt   string
 }
 
 // An Observer gives instructions.
 type Observer interface {
-	// Next waits for an instruction, and returns one without a rotation when there was none
-	// for a while. It ends with ctx.
+	// Next waits for an instruction, and returns one without a rotation if
+	// there was none for a while. It ends with ctx.
 	Next(ctx context.Context, s Status) (Instruction, error)
 }
 
@@ -56,17 +56,18 @@ type Options struct {
 	Argv  []string    // the client and its arguments
 	Env   []string    // its whole environment
 	Files [3]*os.File // its standard input, output and error
-	// Guardian means that [Guard] has started this process. Else the kernel
-	// ends only the client when this process is killed.
+	// Guardian means that [Guard] has started this process. Otherwise the
+	// kernel ends only the client when this process is killed.
 	Guardian  bool
 	Restarts  int           // limit of restarts
 	TermAfter time.Duration // from SIGTERM to SIGKILL for a client that is restarted
-	// Again returns the arguments of the next client, or in one line why there can be none.
-	// See [Again].
+	// Again returns the arguments of the next client, or an error of one line
+	// that explains why there can be none. See [Again].
 	Again func(argv []string, prompt string) ([]string, error)
 	// Prompt returns the first prompt of the next client after SIGUSR1.
 	Prompt func(client Process) string
-	// Resumed is called after each restart, Refused when SIGUSR1 led to none.
+	// Resumed is called after each restart, Refused when SIGUSR1 did not lead
+	// to one.
 	Resumed  func(old, now Process)
 	Refused  func(client Process, reason string)
 	Observer Observer
@@ -89,11 +90,8 @@ const (
 	codeSignal   = 128
 )
 
-// Run supervises clients until one ends that is not followed by another. An
-// error means that a client could not be started.
-//
-// Run handles SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1 and SIGCHLD. It works
-// without a terminal too.
+// Run supervises clients until one ends without a successor. An error means
+// that a client could not be started.
 func Run(o Options) (Result, error) {
 	s := newSupervisor(o)
 	defer s.close()

@@ -9,8 +9,9 @@ import (
 	"golang.org/x/term"
 )
 
-// reset undoes what a killed client may have set on a terminal like xterm. The cursor is saved
-// first, since leaving the alternate screen restores it even outside of that.
+// reset undoes the settings of a killed client on a terminal like xterm. The
+// cursor is saved first, because leaving the alternate screen restores it even
+// if that screen is not active.
 const reset = "\x1b7\x1b[?1049l" + // the other screen
 	"\x1b[?2026l\x1b[?2004l\x1b[?2031l\x1b[?1004l" + // updates at once, pastes, themes and focus unmarked
 	"\x1b[?1000l\x1b[?1002l\x1b[?1003l\x1b[?1006l" + // the mouse
@@ -21,9 +22,9 @@ const reset = "\x1b7\x1b[?1049l" + // the other screen
 // value is no terminal.
 type terminal struct {
 	fd         int
-	state      *term.State // before the first client; nil: there is no terminal
-	out        io.Writer   // nil: standard output is none
-	controlled bool        // a terminal sends the job its signals
+	state      *term.State // before the first client; nil without a terminal
+	out        io.Writer   // nil if standard output is not a terminal
+	controlled bool        // the job has a controlling terminal, which sends it signals
 	group      int         // the process group of the job
 }
 
@@ -50,8 +51,8 @@ func newTerminal(files [3]*os.File) *terminal {
 	return t
 }
 
-// front reports whether the job is in the foreground, so that using the terminal does not stop
-// it.
+// front reports whether the job is in the foreground. If it is not, using the
+// terminal would stop it.
 func (t *terminal) front() bool {
 	if t.state == nil {
 		return false
@@ -60,7 +61,7 @@ func (t *terminal) front() bool {
 	return err == nil && group == t.group
 }
 
-// restore gives the terminal back as it was before the first client.
+// restore restores the state of the terminal before the first client.
 func (t *terminal) restore(killed bool) {
 	if !t.front() {
 		return

@@ -11,24 +11,24 @@ import (
 	"strings"
 )
 
-// input is something to put into a pane. Its bytes fill a buffer. tmux goes on only if
-// that buffer exists, so the bytes are the go-ahead as well. If the guard holds, tmux runs the
+// input is an input for a pane. bytes are loaded into a buffer, whose existence
+// is also tmux's permission to continue. If the guard holds, tmux then runs the
 // command, in which $buffer and $pane are replaced.
 type input struct{ bytes, command string }
 
-// pressed is a key by tmux's name for it.
+// pressed returns the input for a key, given tmux's name for it.
 func pressed(key string) input {
 	return input{"go", "delete-buffer -b $buffer ; send-keys -t $pane " + key}
 }
 
-// What tmux prints before it waits for the go-ahead, and after the act.
+// What tmux prints before it waits for the buffer, and after the act.
 const ready, finished = "ready", "done"
 
-// act puts something into a pane, unless the guard of the view no longer holds; done is
-// false then. When tmux is ready, last is called and can refuse with an error, which is
-// returned unchanged: from then on it takes one write to a pipe until tmux compares the
-// guard and acts. After an Error with Pasted the act may have happened, after any other
-// error it has not.
+// act puts an input into a pane, unless the guard of the view no longer holds;
+// done is false then. When tmux is ready, act calls last, which can refuse with
+// an error that is returned unchanged. After last, a single write to a pipe
+// makes tmux compare the guard and act. After an Error with Pasted the act may
+// have happened, after any other error it has not.
 func (s *Server) act(
 	ctx context.Context,
 	v view,
@@ -40,8 +40,9 @@ func (s *Server) act(
 	buffer := "sm-" + rand.Text() // all users of the server share the buffers
 	command := strings.NewReplacer("$buffer", buffer, "$pane", v.Pane.ID).Replace(what.command)
 
-	// load-buffer waits for the end of stdin. An empty stdin makes no buffer and the
-	// rest fails, so nothing happens either if this process ends before the go-ahead.
+	// load-buffer waits for the end of stdin. An empty stdin creates no buffer
+	// and the rest fails, so nothing happens either if this process ends before
+	// the write.
 	cmd := s.command(ctx, v.Pane.Socket,
 		"display-message", "-p", ready, ";", "load-buffer", "-b", buffer, "-", ";",
 		"if-shell", "-F", "-t", v.Pane.ID, v.guard(),
@@ -79,7 +80,7 @@ func (s *Server) act(
 	}
 	e := failed(v.Pane, err)
 	if sent {
-		e.Pasted = true // there may just have been no answer in time
+		e.Pasted = true // perhaps only the answer was late
 		drop := context.WithoutCancel(ctx)
 		_, _ = s.run(drop, v.Pane.Socket, "delete-buffer", "-b", buffer) // it may be gone already
 	}

@@ -12,10 +12,11 @@ import (
 	"sm/transcript/claude/hook"
 )
 
-// Attach returns the command that shows a pane on this terminal. Inside the pane's own
-// tmux server it switches that client to the pane, elsewhere it attaches a new one. A
-// pane without a socket is in the tmux server of this process, else in the default
-// server. environ is the environment of this process.
+// Attach returns the command that shows a pane on this terminal. Inside the
+// pane's own tmux server it switches that client to the pane, elsewhere it
+// attaches a new client. A pane without a socket is in the tmux server of this
+// process, else in the default server. environ is the environment of this
+// process.
 func Attach(ctx context.Context, p Pane, environ []string) (*exec.Cmd, error) {
 	binary, err := exec.LookPath("tmux")
 	if err != nil {

@@ -18,23 +18,24 @@ import (
 type box struct {
 	bottom int    // row of the lower rule
 	first  Cursor // where its text begins
-	glyph  rune   // 0 when the first row is not on the screen
+	glyph  rune   // 0 if the first row is not on the screen
 	rows   []Row  // without glyph and indentation
-	hidden int    // rows that are scrolled out; -1 when the box begins above the screen
+	hidden int    // number of rows scrolled out; -1 if the box begins above the screen
 
 	typed       string // without placeholders and hints
-	placeholder bool   // there are any of those
+	placeholder bool   // the box has placeholders or hints
 }
 
 const (
-	// glyphs are those of Claude Code since 2.1; ! is for the shell mode.
+	// glyphs are the glyphs of Claude Code since 2.1; ! means the shell mode.
 	glyphs = "❯!"
 	// codexGlyph begins the box of Codex CLI.
 	codexGlyph = '›'
 )
 
-// findBox finds the lowest box whose first row is on the screen. What looks like a box above
-// it is output of the agent; below it only a status line can draw rules.
+// findBox returns the lowest box if its first row is on the screen. A similar
+// shape above it is output of the agent; below it only a status line can draw
+// rules.
 func findBox(s Screen) (box, bool) {
 	all := candidates(s)
 	if n := len(all); n > 0 && all[n-1].glyph != 0 {
@@ -43,9 +44,10 @@ func findBox(s Screen) (box, bool) {
 	return box{}, false
 }
 
-// codexBox finds the input box of Codex CLI by the cursor. It has no rules: a glyph
-// begins its first row and an empty row ends it. The glyph is faint before earlier
-// prompts and reversed before the selected line of a list:
+// codexBox finds the input box of Codex CLI by the cursor. The box has no
+// rules: its first row begins with a glyph, and an empty row ends it. The glyph
+// is faint before earlier prompts and reversed before the selected line of a
+// list:
 //
 //	› what was typed
 //	  goes on here
@@ -82,9 +84,9 @@ func codexBox(s Screen) (box, bool) {
 
 func isBlank(row Row) bool { return strings.TrimSpace(row.String()) == "" }
 
-// candidates returns what could be the input box, from the lowest up to the first certain
-// one: above that an earlier prompt can look like one. A box that begins above the screen
-// comes last.
+// candidates returns the possible input boxes, from the lowest up to the first
+// certain one, because earlier prompts above that can look like a box. A box
+// that begins above the screen comes last.
 func candidates(s Screen) (all []box) {
 	if b, ok := codexBox(s); ok {
 		return []box{b}
@@ -109,7 +111,7 @@ func candidates(s Screen) (all []box) {
 	return all
 }
 
-// boxOf reads the box between two rules.
+// boxOf returns the box between two rules.
 func boxOf(s Screen, top, bottom, hidden int) (box, bool) {
 	b := box{bottom: bottom, hidden: hidden}
 	if bottom < 0 {
@@ -143,8 +145,8 @@ func inside(row Row) (inner Row, indent int) {
 
 func blank(c Cell) bool { return unicode.IsSpace(c.Rune) }
 
-// rule reports whether a row is a horizontal line, maybe with words in it, and returns the
-// number in "↑ 5 more", or 0.
+// rule reports whether a row is a horizontal line, possibly with words in it.
+// hidden is the number in "↑ 5 more", or 0.
 func rule(row Row) (hidden int, ok bool) {
 	text := strings.TrimSpace(row.String())
 	length := utf8.RuneCountInString(text)
@@ -153,12 +155,12 @@ func rule(row Row) (hidden int, ok bool) {
 		return 0, false
 	}
 	if _, after, found := strings.Cut(text, "↑ "); found {
-		_, _ = fmt.Sscanf(after, "%d more", &hidden) // other words are a name
+		_, _ = fmt.Sscanf(after, "%d more", &hidden) // otherwise the words are a name
 	}
 	return hidden, true
 }
 
-// read reads what was typed into the box.
+// read sets the text that was typed into the box.
 func (b *box) read() {
 	var text strings.Builder
 	var cursor *Cell // drawn over the first character
@@ -177,7 +179,7 @@ func (b *box) read() {
 	}
 	b.typed = strings.TrimSpace(text.String())
 	if cursor != nil && (b.typed != "" || !b.placeholder) {
-		b.typed = string(cursor.Rune) + b.typed // it belongs to a draft
+		b.typed = string(cursor.Rune) + b.typed // the character belongs to a draft
 	}
 }
 

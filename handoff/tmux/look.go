@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// view is a pane at one moment.
+// view is the state of a pane at one moment.
 type view struct {
 	Pane   Pane   // with the server's pid
 	PID    int    // the process that tmux started in the pane, often a shell
@@ -16,17 +16,17 @@ type view struct {
 	Width  int    // in cells
 	fixed  string // as tmux prints guardFormat
 	screen Screen
-	used   time.Time // when an attached terminal last used the pane, zero for never
+	used   time.Time // last input from an attached terminal, zero for none
 }
 
-// guard is a condition for tmux: what a decision was based on still holds, and no
-// terminal has sent a key since, even one that the client has not drawn yet. It
-// consists of numbers only.
+// guard returns a condition for tmux: the basis of a decision is unchanged, and
+// no terminal has sent a key since, even one that the client has not drawn yet.
+// It consists of numbers only.
 func (v view) guard() string {
 	return "#{==:" + guardFormat + "," + v.fixed + "}"
 }
 
-// refuse returns an Error for a reason, or for a person at the keyboard.
+// refuse returns an Error for a reason, or for a person who is typing.
 func (s *Server) refuse(v view, r Reason) error {
 	// A time in the future means that the clock was set back.
 	since := time.Since(v.used)
@@ -36,14 +36,15 @@ func (s *Server) refuse(v view, r Reason) error {
 	return refusal(v.Pane, r, nil)
 }
 
-// The first words of the lines before the screen. The screen comes last, since it
-// can hold anything.
+// The first words of the lines before the screen. The screen comes last,
+// because it can contain anything.
 const (
 	clientWord = "client "
 	screenWord = "screen"
 )
 
-// look asks for everything in one command, so that it is all of the same moment.
+// look returns the view of a pane. It uses a single command, so that all values
+// are from the same moment.
 func (s *Server) look(ctx context.Context, p Pane) (view, error) {
 	if err := p.check(); err != nil {
 		return view{}, refusal(p, ReasonUnknown, err)

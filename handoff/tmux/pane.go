@@ -15,7 +15,7 @@ type Pane struct {
 	ID     string // tmux's id: a percent sign and one to nine digits
 }
 
-// check makes sure that only a path and a number reach tmux.
+// check ensures that only a path and a number are passed to tmux.
 func (p Pane) check() error {
 	if !filepath.IsAbs(p.Socket) || strings.ContainsRune(p.Socket, 0) {
 		return fmt.Errorf("%q is not a tmux socket: give an absolute path", p.Socket)
@@ -32,13 +32,14 @@ type Client struct {
 	Start string // field 22 of /proc/<pid>/stat: clock ticks since boot
 }
 
-// Cursor is a position on a screen, in cells from the top left one, which is 0, 0.
+// Cursor is a position on a screen, in cells from 0, 0 at the top left.
 type Cursor struct{ X, Y int }
 
-// guardFormat is what must not change between a look and an act, the last keys of terminals
-// included. All of it is digits, percent signs and points: flags can be empty in older versions
-// of tmux. stateFormat has no free text either, such as names of commands and titles, so that
-// blanks separate its fields reliably.
+// guardFormat has the values that must not change between a look and an act,
+// including the times of the last keys of terminals. They consist of digits,
+// percent signs and points; flags can be empty in older versions of tmux.
+// stateFormat has no free text either, such as names of commands and titles, so
+// that blanks separate its fields reliably.
 const (
 	guardFormat = "#{pid} #{pane_id} #{pane_pid} " +
 		"0#{pane_dead} 0#{pane_in_mode} 0#{pane_input_off} 0#{pane_synchronized} " +
@@ -46,8 +47,8 @@ const (
 	stateFormat = guardFormat + " =#{bracket_paste_flag} #{pane_tty}"
 )
 
-// parse reads a line of stateFormat that should describe p. For a pane that does not exist
-// tmux succeeds and leaves the fields empty.
+// parse parses a line of stateFormat that should describe p. For a pane that
+// does not exist tmux succeeds and leaves the fields empty.
 func (p Pane) parse(line string) (v view, err error) {
 	v.Pane.Socket = p.Socket
 	var dead, mode, off, synchronized, height int // a pane can be in several modes

@@ -5,11 +5,11 @@ import (
 	"strings"
 )
 
-// Reason is why a pane was not typed into: a single word, used as a label, a colon, and a
-// sentence with the problem and its remedy.
+// Reason is the reason why nothing was typed into a pane: a single word, used
+// as a label, a colon, and a sentence with the problem and its remedy.
 type Reason string
 
-// The reasons. ReasonNone is none.
+// The reasons. ReasonNone means that there is none.
 const (
 	ReasonNone          Reason = ""
 	ReasonUnknown       Reason = "unknown: the pane could not be checked; see that tmux answers and /proc is readable, then try again"
@@ -37,22 +37,22 @@ const (
 	ReasonBusy          Reason = "busy: the client shows that it works; try again at the end of the turn"
 )
 
-// Final reports whether the pane will not be that client's again.
+// Final reports whether the pane will never belong to that client again.
 func (r Reason) Final() bool {
 	return r == ReasonGone || r == ReasonServerChanged || r == ReasonDead || r == ReasonReused
 }
 
-// away reports whether keys do not go to the client now.
+// away reports whether the client does not get keys at present.
 func (r Reason) away() bool {
 	return r == ReasonStopped || r == ReasonForeground || r == ReasonEnding
 }
 
-// Error is why something was not done with a pane.
+// Error is the failure of an action on a pane.
 type Error struct {
 	Pane   Pane
 	Reason Reason
 	Pasted bool  // the text may be in the input box, without Enter
-	Erased bool  // the text was pasted, and nothing of it is left
+	Erased bool  // the text was pasted and removed completely
 	Err    error // the cause, if there is one
 }
 
@@ -82,13 +82,13 @@ func refusal(p Pane, reason Reason, err error) error {
 	}
 }
 
-// Word is the reason in one word.
+// Word returns the reason in one word.
 func (e *Error) Word() string {
 	word, _, _ := strings.Cut(string(e.Reason), ": ")
 	return word
 }
 
-// ReasonOf returns the reason in an error, ReasonUnknown when it has none.
+// ReasonOf returns the reason in an error, ReasonUnknown if it has none.
 func ReasonOf(err error) Reason {
 	if e := errorIn(err); err == nil || e.Reason != ReasonNone {
 		return e.Reason

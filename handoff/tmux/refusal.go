@@ -7,9 +7,10 @@ import (
 	"sync"
 )
 
-// Refusal returns why nothing may be typed into a screen. ReasonNone means that the
-// lowest thing on it is the client's input box, empty and with the cursor in it, without
-// signs of a list or dialog around it. It does not mean that the agent is idle.
+// Refusal returns why nothing may be typed into a screen. ReasonNone means that
+// the lowest element of the screen is the client's input box, empty and with
+// the cursor in it, and that nothing around it suggests a list or dialog. It
+// does not mean that the agent is idle.
 func Refusal(s Screen) Reason {
 	b, ok := findBox(s)
 	if !ok {
@@ -29,10 +30,10 @@ func Refusal(s Screen) Reason {
 	case b.typed != "" || len(b.rows) > 1 && !b.placeholder:
 		return ReasonDraft
 	case s.Cursor != b.first:
-		// In an empty box the terminal's cursor is where the text begins, since 2.1. A
-		// cursor that is drawn in reverse proves nothing: it stays on the screen when the
-		// client ends. During a search of the history the box looks empty, but the cursor
-		// is elsewhere.
+		// In an empty box the terminal's cursor is where the text begins, since
+		// 2.1. A cursor drawn in reverse proves nothing, because it stays on
+		// the screen when the client ends. During a search of the history the
+		// box looks empty, but the cursor is elsewhere.
 		return ReasonUnclear
 	case b.placeholder && otherBox().MatchString(b.rows[0].String()):
 		return ReasonMenu
@@ -40,19 +41,21 @@ func Refusal(s Screen) Reason {
 	return ReasonNone
 }
 
-// maxAbove is how far above its box Codex shows that it works.
+// maxAbove is the largest distance, in rows, between the box of Codex and the
+// line that shows that it works.
 const maxAbove = 12
 
-// working matches the line that Codex shows during a turn, "• Working (3s • esc to
-// interrupt)". It refuses commands then, and queues what is typed. Its screen may be
-// seconds behind its records.
+// working matches the line that Codex shows during a turn, "• Working (3s • esc
+// to interrupt)". During a turn Codex refuses commands, and queues typed texts.
+// Its screen may be seconds behind its records.
 var working = pattern(`^\s*[•◦].*esc to interrupt\)`)
 
-// maxBelow is how many rows of footer, status line and shortcuts there may be. The
-// shortcuts take 14 rows in a pane 80 cells wide.
+// maxBelow limits the rows of footer, status line and shortcuts. The shortcuts
+// take 14 rows in a pane 80 cells wide.
 const maxBelow = 20
 
-// below checks what is under the box: a footer, or a list that has the keys.
+// below checks the rows under the box, which may be a footer, or a list that
+// takes the keys.
 func below(rows []Row) Reason {
 	filled := 0
 	for _, row := range rows {
@@ -60,7 +63,7 @@ func below(rows []Row) Reason {
 		switch {
 		case text == "":
 			continue
-		case strings.HasPrefix(text, "Resume this session"): // of an ending client, which stays
+		case strings.HasPrefix(text, "Resume this session"): // of an ending client
 			return ReasonEnding
 		case choice().MatchString(text):
 			return ReasonDialog
@@ -104,7 +107,7 @@ func withoutBox(s Screen) Reason {
 	return ReasonNoBox
 }
 
-// prompt matches the last line of a shell that waits.
+// prompt matches the last line of a shell that waits for a command.
 var prompt = pattern(`[$#%>❯]$`)
 
 // choice matches the selected line of a dialog, such as "❯ 1. Yes", or "› 1. Yes" of Codex.
@@ -114,12 +117,13 @@ var choice = pattern(`^[│ ]*(❯|›)+[ \x{a0}]*\p{Nd}+\.`)
 // "Enter to confirm · Esc to cancel". A working agent shows "esc to interrupt".
 var hint = pattern(`(?i)(^|[ /])(enter to |esc to (cancel|close|exit|go back|return|dismiss))`)
 
-// pattern returns a pattern that is compiled on first use: each hook starts this program and
-// looks at no screen.
+// pattern returns a pattern that is compiled on first use: each hook starts
+// this program, and does not need it.
 func pattern(expression string) func() *regexp.Regexp {
 	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(expression) })
 }
 
-// otherBox matches the placeholders of boxes whose text goes elsewhere: to a new
-// session, or to another agent of a team. Other placeholders are suggestions.
+// otherBox matches the placeholders of boxes whose text is sent elsewhere: to a
+// new session, or to another agent of a team. Other placeholders are
+// suggestions.
 var otherBox = pattern(`^\s*(describe a task|Message @)`)

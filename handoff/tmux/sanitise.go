@@ -20,13 +20,13 @@ const (
 // ErrText means that a text must not be typed.
 var ErrText = errors.New("the text is not fit to be typed: pass it through Sanitise")
 
-// Sanitise returns a text that is safe to type: one line of valid UTF-8 of at most
-// MaxBytes, in which neither a terminal nor the client finds a command.
+// Sanitise returns a text that is safe to type: one line of valid UTF-8 of at
+// most MaxBytes, in which neither a terminal nor the client finds a command.
 //
 //   - Line breaks, tabs and other blanks become one space each.
-//   - Removed are controls, and characters that are invisible or change the order of
-//     what is shown: C0, C1, DEL, bidi and zero-width, private and unassigned ones, and
-//     variation selectors.
+//   - Control characters, and characters that are invisible or change the
+//     displayed order, are removed: C0, C1, DEL, bidi and zero-width, private
+//     and unassigned ones, and variation selectors.
 //   - A byte that is not UTF-8 becomes U+FFFD.
 //   - Spaces at both ends are removed, and backslashes at the end, which would turn
 //     Enter into a line break.
@@ -35,8 +35,9 @@ var ErrText = errors.New("the text is not fit to be typed: pass it through Sanit
 //   - A text that does not begin with Prefix gets a heading that does.
 //   - A longer text is cut before the id at its end, such as " #a1b2c3".
 //
-// In /clear, /new and the prompt that resumes from a document characters are only
-// removed. If nothing is left, or one of these is longer, the result is "".
+// In /clear, /new and the prompt that resumes from a document, characters are
+// only removed. If nothing is left, or such a text is too long, the result is
+// "".
 func Sanitise(text string) string {
 	text = strings.TrimRight(strings.TrimSpace(clean(text)), ` \`)
 	switch {
@@ -62,7 +63,8 @@ func Check(text string) error {
 	return nil
 }
 
-// own reports whether a text is a command or prompt of sm, which has no heading.
+// own reports whether a text is a command or prompt of sm, which has no
+// heading.
 func own(text string) bool {
 	if isCommand(text) {
 		return true
@@ -74,7 +76,8 @@ func own(text string) bool {
 // isCommand reports whether a text is a command that clears a context.
 func isCommand(text string) bool { return text == "/clear" || text == "/new" }
 
-// clean keeps printable characters only, and U+FFFD for a byte that is not UTF-8.
+// clean keeps printable characters only, and U+FFFD for a byte that is not
+// UTF-8.
 func clean(text string) string {
 	// A line could look like the edge of the client's box.
 	text = strings.NewReplacer("\r\n", "\n", "─", "-").Replace(text)

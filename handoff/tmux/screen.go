@@ -6,8 +6,8 @@ import (
 	"github.com/charmbracelet/x/ansi"
 )
 
-// Screen is what a pane shows. It can only refute: an agent can draw anything above
-// its input box, and nothing there proves that it is idle.
+// Screen is the content of a pane. It can only disprove that an agent is idle:
+// the agent can draw anything above its input box.
 type Screen struct {
 	Rows   []Row
 	Cursor Cursor
@@ -32,17 +32,17 @@ func (r Row) String() string {
 	return b.String()
 }
 
-// link matches the begin or the end of a hyperlink.
+// link matches the beginning or the end of a hyperlink.
 var link = pattern(`\x1b\].*?\x1b\\`)
 
-// ParseScreen reads what capture-pane -p -e prints.
+// ParseScreen parses the output of capture-pane -p -e.
 func ParseScreen(capture string, cursor Cursor) Screen {
 	s := Screen{Cursor: cursor}
 	var row Row
-	var pen Cell    // the attributes; they go on in the next row
+	var pen Cell    // the attributes, which continue in the next row
 	styled := false // an escape sequence followed the last character
-	// DecodeSequence ends a link within characters such as 本: a byte of theirs is also a
-	// control that ends strings.
+	// DecodeSequence ends a link within characters such as 本, because they
+	// contain a byte that is also a control character that ends strings.
 	capture = link().ReplaceAllString(capture, "\x1b\\")
 	for capture != "" {
 		seq, _, n, _ := ansi.DecodeSequence(capture, ansi.NormalState, nil)
@@ -55,8 +55,8 @@ func ParseScreen(capture string, cursor Cursor) Screen {
 			}
 			styled = true
 		case seq == "\n":
-			// tmux cuts blanks at the end of a row, and with them a drawn cursor, but not
-			// the escape sequence before it.
+			// tmux cuts blanks at the end of a row, and with them a drawn
+			// cursor, but not the escape sequence before it.
 			if styled && pen.Reverse {
 				row = append(row, Cell{Rune: ' ', Reverse: true})
 			}
@@ -89,7 +89,7 @@ func attributes(parameters string, pen *Cell) {
 			pen.Faint = f[i] == "2"
 		case "7", "27":
 			pen.Reverse = f[i] == "7"
-		case "38", "48", "58": // a colour: its numbers are not attributes
+		case "38", "48", "58": // a colour, whose numbers are not attributes
 			if i+1 < len(f) {
 				i += map[string]int{"5": 2, "2": 4}[f[i+1]]
 			}

@@ -11,16 +11,18 @@ import (
 	"time"
 )
 
-// Server talks to any number of tmux servers. It holds no connection and needs no
-// closing. Its methods may be called by many goroutines at once.
+// Server communicates with any number of tmux servers. It holds no connection
+// and needs no closing. Its methods may be called by many goroutines at once.
 type Server struct {
 	binary string
-	// timeout limits one tmux command. A suspended server makes each command take all of it.
+	// timeout limits one tmux command. If a server is suspended, each command
+	// takes all of it.
 	timeout time.Duration
-	// echo is how long the client may take to show what was pasted.
+	// echo is the time within which the client must show a pasted text.
 	echo time.Duration
-	// quiet is how long the pane must be unused from attached terminals. tmux counts in whole
-	// seconds: at least 1 s, so that the next key is in another second.
+	// quiet is how long attached terminals must not have used the pane. tmux
+	// counts in whole seconds: at least 1 s, so that the next key is in another
+	// second.
 	quiet time.Duration
 	locks sync.Map // a semaphore for each pane, without the server's pid, which not every caller has
 }
@@ -39,7 +41,8 @@ func New() (*Server, error) {
 	}, nil
 }
 
-// run runs tmux on a socket and returns what it printed. No argument may hold a text.
+// run runs tmux on a socket and returns its output. No argument may contain a
+// text.
 func (s *Server) run(ctx context.Context, socket string, args ...string) (string, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, s.timeout, errNoAnswer)
 	defer cancel()
@@ -57,13 +60,14 @@ func (s *Server) run(ctx context.Context, socket string, args ...string) (string
 func (s *Server) command(ctx context.Context, socket string, args ...string) *exec.Cmd {
 	// -u keeps the client's glyphs in any locale.
 	cmd := exec.CommandContext(ctx, s.binary, append([]string{"-u", "-S", socket}, args...)...)
-	// Our own environment is left out: TMUX would name another server.
+	// Our own environment is left out, because its TMUX would name another
+	// server.
 	cmd.Env = []string{"LC_ALL=C.UTF-8"}
 	cmd.WaitDelay = s.timeout
 	return cmd
 }
 
-// commandError adds to the error of a tmux command what it printed.
+// commandError adds the error output of a tmux command to its error.
 func commandError(ctx context.Context, err error, complaint string) error {
 	switch complaint = strings.TrimSpace(complaint); {
 	case err == nil:
@@ -78,8 +82,9 @@ func commandError(ctx context.Context, err error, complaint string) error {
 
 var errNoAnswer = errors.New("tmux did not answer in time")
 
-// failed turns the failure of a tmux command into an Error. Only the wording shows
-// that a server or pane is gone; it has been the same since tmux 1.8.
+// failed returns an Error for a failed tmux command. Only its message shows
+// that a server or pane no longer exists; the messages are unchanged since tmux
+// 1.8.
 func failed(p Pane, err error) *Error {
 	e := &Error{
 		Pane:   p,

@@ -11,36 +11,39 @@ import (
 )
 
 const (
-	// settle is how long a pasted text must be found nowhere before it counts as gone.
-	// Bytes of tmux reach their reader within a few milliseconds, and a shell shows them
-	// at once.
+	// settle is how long a pasted text must be found nowhere before it counts
+	// as removed. Bytes from tmux reach their reader within a few milliseconds,
+	// and a shell shows them at once.
 	settle = 300 * time.Millisecond
-	// afterKey is the pause after a key, in which it can take effect.
+	// afterKey is the pause after a key, so that the key can take effect.
 	afterKey = 40 * time.Millisecond
-	// maxKeys limits the keys for a text that does not go away. In the box each key
-	// erases one row.
+	// maxKeys limits the keys for a text that cannot be removed. In the box
+	// each key erases one row.
 	maxKeys = 80
-	// brackets is the length of what tmux puts around a paste if the program wants it.
+	// brackets is the length of the bytes that tmux adds around a paste if the
+	// program has requested them.
 	brackets = len("\x1b[200~" + "\x1b[201~")
 )
 
-// place is where a text is that was pasted and not submitted.
+// place is the location of a text that was pasted and not submitted.
 type place int
 
 const (
 	nowhere place = iota
-	unclear       // it cannot be seen, or other text is beside it
+	unclear       // it is invisible, or there is other text beside it
 	kernel        // in the kernel's queue or line
 	shown         // in the client's box, alone, or before the cursor of another program
 )
 
-// takeBack removes a text that was pasted and not submitted, and reports whether
-// nothing of it is left. It removes nothing that a human may have typed: once the pane
-// has been used since the paste, and where other text is beside it, everything stays.
+// takeBack removes a text that was pasted and not submitted, and reports
+// whether nothing of it is left. It removes nothing that a person may have
+// typed: if the pane has been used since the paste, or if there is other text
+// beside it, everything stays.
 //
-// Ctrl-U erases in the client's box (one row) and in the line editors of shells, and has
-// no other effect there. What no program has read is dropped from the kernel. Enter is
-// never pressed, nor Ctrl-C, which ends clients.
+// Ctrl-U erases in the client's box (one row) and in the line editors of
+// shells, and has no other effect there. Bytes that no program has read are
+// dropped from the kernel. takeBack presses neither Enter nor Ctrl-C, which
+// ends clients.
 func (s *Server) takeBack(
 	ctx context.Context,
 	before view,
@@ -55,7 +58,7 @@ func (s *Server) takeBack(
 		at := unclear
 		var r reader
 		switch {
-		case ReasonOf(err).Final(): // the text is gone with its pane
+		case ReasonOf(err).Final(): // the text has disappeared with its pane
 			return true
 		case err == nil && v.used.After(before.used):
 			return false
@@ -82,8 +85,9 @@ func (s *Server) takeBack(
 	}
 }
 
-// abandoned returns a line in the box that only announces a message, which sm alone writes,
-// "" for none. Another text is to be typed, so its own attempt will not be repeated.
+// abandoned returns a line in the box that only announces a message, "" for
+// none. Only sm writes such lines. Since another text is to be typed now, the
+// attempt of that line will not be repeated.
 func (v view) abandoned() string {
 	for _, b := range candidates(v.screen) {
 		if head, id := cutID(b.typed); id != "" && head+" " == wording.Message {
@@ -106,12 +110,13 @@ func (v view) reader(c Client) reader {
 	return reader{known: err == nil, client: reason == ReasonNone, terminal: t}
 }
 
-// hasNotRead reports whether the text, and nothing else, waits in the kernel.
+// hasNotRead reports whether exactly the text waits in the kernel.
 func (r reader) hasNotRead(text string) bool {
 	return r.known && (r.unread == len(text) || r.unread == len(text)+brackets)
 }
 
-// find looks for a text. keys is how many keys have been pressed to erase it.
+// find returns the place of a text. keys is the number of keys that were
+// pressed to erase it.
 func (v view) find(r reader, text string, keys int) place {
 	switch {
 	case v.unfit == ReasonDead && r.known:
@@ -128,7 +133,7 @@ func (v view) find(r reader, text string, keys int) place {
 
 	at, followed := v.beforeCursor(text)
 	switch {
-	case r.lines && keys == 0: // without echo it is invisible
+	case r.lines && keys == 0: // invisible without echo
 		return kernel
 	case !r.lines && at:
 		return shown
@@ -138,8 +143,8 @@ func (v view) find(r reader, text string, keys int) place {
 	return nowhere
 }
 
-// findInBox looks for a text in the client's box. After the first key a part of it may
-// be left.
+// findInBox returns the place of a text in the client's box. begun means that a
+// key was pressed, so that only a part of the text may be left.
 func (v view) findInBox(text string, begun bool) place {
 	for _, b := range candidates(v.screen) {
 		r := below(v.screen.Rows[b.bottom+1:])
@@ -157,8 +162,9 @@ func (v view) findInBox(text string, begun bool) place {
 	return unclear // the client may still show it
 }
 
-// beforeCursor reports whether a text is right before the terminal's cursor, except
-// for terminal replies; followed reports whether something else is between them.
+// beforeCursor reports whether a text is directly before the terminal's cursor,
+// except for terminal replies. followed reports whether there is something else
+// between them.
 func (v view) beforeCursor(text string) (at, followed bool) {
 	want := squeeze(text)
 	got := ""
@@ -182,24 +188,25 @@ func (v view) beforeCursor(text string) (at, followed bool) {
 	return at, !at
 }
 
-// margin is how many blanks tmux may have cut off a full row.
+// margin is the number of blanks that tmux may have cut off a full row.
 const margin = 4
 
-// residue matches terminal replies as other programs show them: the end of a paste's
-// brackets, and the answers about the terminal's kind and tmux's version that an ending
-// client leaves unread.
+// residue matches terminal replies as other programs show them: the end of a
+// paste's brackets, and the replies about the terminal's kind and tmux's
+// version that an ending client leaves unread.
 var residue = pattern(`^([\^\[?0-9;]{0,12}[~c]|(\^\[P)?>\|tmux[0-9a-z.-]{1,16}(\^\[\\)?){0,4}$`)
 
 var errChanged = errors.New("the terminal has changed")
 
-// erase removes a text, or a part of it, from its place, unless the reader has changed.
+// erase removes a text, or a part of it, from its place, unless the reader has
+// changed.
 func (s *Server) erase(ctx context.Context, v view, c Client, at place, r reader) bool {
 	if at == kernel {
 		return flush(v.TTY) == nil
 	}
 	done, err := s.act(ctx, v, pressed("C-u"), func() error {
 		now := v.reader(c)
-		now.unread = r.unread // what has been read since makes no difference
+		now.unread = r.unread // bytes read since then are irrelevant
 		if now != r {
 			return errChanged
 		}

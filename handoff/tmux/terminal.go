@@ -10,5 +10,5 @@ type terminal struct {
 	device uint64
 	lines  bool // the kernel edits lines; off for a program that reads keys
 	echo   bool // the kernel shows what is typed; off for the same programs
-	unread int  // bytes that no program has read, without those of the kernel's line
+	unread int  // bytes that no program has read, except those of the kernel's line
 }

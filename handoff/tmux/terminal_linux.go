@@ -10,13 +10,13 @@ import (
 	"sm/handoff/proc"
 )
 
-// openTerminal opens a terminal for a moment. An open terminal would hide from tmux that
-// the last program in it has ended.
+// openTerminal opens a terminal. The caller must close it soon: an open
+// terminal hides from tmux that the last program in it has ended.
 func openTerminal(path string) (*os.File, error) {
 	return os.OpenFile(path, os.O_RDONLY|unix.O_NOCTTY|unix.O_NONBLOCK, 0)
 }
 
-// readTerminal reads a terminal's state, and none of its input.
+// readTerminal reads the state of a terminal, and none of its input.
 func readTerminal(path string) (t terminal, err error) {
 	f, err := openTerminal(path)
 	if err != nil {

@@ -12,12 +12,12 @@ import (
 )
 
 const (
-	// attempts limits how often a pane that changes between check and act is looked at
-	// anew: a screen that is being drawn moves the cursor.
+	// attempts limits how often a pane is checked again after a change between
+	// check and act. A screen that is being drawn moves the cursor.
 	attempts = 5
-	// The pauses between looks for the pasted text. Clients show it within some 30 ms, and
-	// a look costs 3 ms. Short pauses at first leave little time to type between paste and
-	// Enter.
+	// The pauses between looks for the pasted text. Clients show it within some
+	// 30 ms, and a look costs 3 ms. The first pauses are short, to leave little
+	// time for typing between paste and Enter.
 	firstPause, longestPause = 4 * time.Millisecond, 50 * time.Millisecond
 )
 
@@ -26,30 +26,32 @@ type Line struct {
 	Pane   Pane
 	Client Client
 	Text   string
-	// Finish presses Enter if the input box holds exactly the text, and never pastes. If the
-	// box is empty the Error has ReasonUnseen. It is for a text, a command too, whose typing
-	// may have been cut off before Enter. If a human has typed the same, Enter has the
-	// effect that was intended.
+	// Finish presses Enter if the input box holds exactly the text, and never
+	// pastes. If the box is empty, the Error has ReasonUnseen. It is for a
+	// text, including a command, whose typing may have ended before Enter. If a
+	// person has typed the same text, Enter has the intended effect.
 	Finish bool
-	// Check is called once, last before the paste, and returns an error if the agent is not
-	// idle; it may be nil.
+	// Check is called once, directly before the paste, and returns an error if
+	// the agent is not idle; it may be nil.
 	Check func(context.Context) error
 }
 
-// Type types a text into the client's input box and presses Enter. It fails with an
-// [Error], with ErrText for a text that Sanitise would change, or with the error of
-// Check. Nothing has been typed then, unless [PastedIn] reports so.
+// Type types a text into the client's input box and presses Enter. It fails
+// with an [Error], with ErrText for a text that Sanitise would change, or with
+// the error of Check. After an error nothing has been typed, unless [PastedIn]
+// reports otherwise.
 //
-// When the box holds the text from an attempt that was cut off, or a text of sm with the
-// same id, only Enter is pressed. A command in the box may be a human's: see [Line].
+// If the box holds the text of an interrupted attempt, or a text of sm with the
+// same id, Type only presses Enter. A command in the box may be a person's: see
+// [Line].
 //
-// A pasted text that cannot be submitted is taken back, see [Error], and so is the
-// line "[sm message] #id" of another text that was left in the box. It stays where the
-// pane has been used by a human since, or when other text is beside it.
+// A pasted text that cannot be submitted is removed, see [Error], and so is the
+// line "[sm message] #id" of another text that was left in the box. It stays if
+// a person has used the pane since, or if there is other text beside it.
 //
-// Texts for the same pane wait for each other. After the paste Type continues even if
-// ctx ends: for at most 5 s, the same again to take the text back, and the time of a few
-// commands.
+// Texts for the same pane wait for each other. After the paste Type continues
+// even if ctx ends: for at most 5 s, the same time again to remove the text,
+// and the time of a few commands.
 func (s *Server) Type(ctx context.Context, l Line) error {
 	unlock, err := s.begin(ctx, l)
 	if err != nil {
@@ -78,14 +80,14 @@ func (s *Server) Type(ctx context.Context, l Line) error {
 		}
 	}
 	if e, ok := errors.AsType[*Error](err); ok {
-		// What was to be finished stays, since it may be a human's.
+		// A text that was to be finished stays, because a person may have typed it.
 		e.Erased = !l.Finish && s.takeBack(ctx, v, l.Client, l.Text)
 		e.Pasted = !e.Erased
 	}
 	return err
 }
 
-// prepare is ready for Type. It removes an abandoned line from the box.
+// prepare is ready for Type. It also removes an abandoned line from the box.
 func (s *Server) prepare(ctx context.Context, l Line) (v view, left bool, err error) {
 	if l.Finish {
 		v, left, err = s.ready(ctx, l, func(b box) bool { return b.holds(l.Text) })
@@ -131,8 +133,8 @@ func (l Line) check(ctx context.Context) error {
 	return l.Check(ctx)
 }
 
-// ready returns the Error of Type if no text could be typed now, and whether the box is one
-// that isLeft accepts.
+// ready returns the Error of Type if no text can be typed now. left reports
+// whether the box is one that isLeft accepts.
 func (s *Server) ready(
 	ctx context.Context,
 	l Line,
@@ -180,8 +182,8 @@ func changing(p Pane) error {
 	return refusal(p, ReasonUnclear, errors.New("the screen keeps changing"))
 }
 
-// enter waits until the box shows the text and presses Enter. After an Error with
-// Pasted, Enter may have been pressed, after any other error it was not.
+// enter waits until the box shows the text and presses Enter. After an Error
+// with Pasted, Enter may have been pressed; after any other error it was not.
 func (s *Server) enter(ctx context.Context, l Line, left bool) error {
 	deadline := time.Now().Add(s.echo)
 	for pause := firstPause; ; pause = min(pause*5/4, longestPause) {
@@ -206,8 +208,8 @@ func (s *Server) enter(ctx context.Context, l Line, left bool) error {
 	}
 }
 
-// shows returns nil if the box holds the text, or that of an earlier attempt, and
-// nothing else.
+// shows returns nil if the box holds only the text, or only that of an earlier
+// attempt.
 func (v view) shows(text string, left bool) error {
 	reason := ReasonNoBox
 	for _, b := range candidates(v.screen) {
@@ -218,7 +220,7 @@ func (v view) shows(text string, left bool) error {
 		if r == ReasonNone {
 			return nil
 		}
-		if b.glyph != 0 { // the lowest
+		if b.glyph != 0 { // the lowest box
 			reason = r
 		}
 	}
@@ -228,7 +230,7 @@ func (v view) shows(text string, left bool) error {
 	return refusal(v.Pane, reason, nil)
 }
 
-// shows checks one box. In the shell mode Enter would run its text.
+// shows checks one box. In the shell mode Enter would run the text of the box.
 func (b box) shows(text string, left bool) Reason {
 	switch {
 	case b.glyph == '!':

@@ -17,8 +17,8 @@ func (v view) verify(c Client) error {
 	return refusal(v.Pane, reason, err)
 }
 
-// holds checks that the client is in the pane, in the foreground, and reads keys.
-// What can change from one moment to the next is read last.
+// holds checks that the client is in the pane, in the foreground, and reads
+// keys. Values that can change from one moment to the next are read last.
 func (v view) holds(c Client) (Reason, error) {
 	if !proc.Mounted() {
 		return ReasonUnknown, errNoProc
