@@ -1,6 +1,6 @@
 package transcript
 
-// Tool is the kind of a tool, as far as repeated use matters.
+// Tool is the kind of a tool, as far as it matters for repeated use.
 type Tool uint8
 
 // The tools.
@@ -11,22 +11,23 @@ const (
 	ToolRun               // runs a command
 )
 
-// Call is one tool call, or the result of one, as the line writes it: its byte
-// slices point into the line, with the escapes of JSON, and hold as long as
-// those of an [Entry]. Of what was written, asked and answered there is no
-// more.
+// Call is one tool call, or the result of one, as the line writes it. Its byte
+// slices point into the line, with the escapes of JSON, and are valid as long
+// as those of an [Entry]. It has no other content of the call or its result.
 type Call struct {
-	// ID is the call's own id, which its result names too; nil for none.
+	// ID is the call's id, which its result contains as well; nil for none.
 	ID []byte
-	// Name is what the client calls the tool, Tool what that does. A result has neither.
+	// Name is the client's name for the tool, Tool its kind. A result has
+	// neither.
 	Name []byte
 	Tool Tool
-	// On is what the call works on: a file's path, a command, a pattern, a URL; nil for none.
+	// On is the object of the call: a file's path, a command, a pattern, a URL;
+	// nil for none.
 	On []byte
-	// Result marks the result of a call; Size is how many bytes long it is.
+	// Result marks the result of a call; Size is its length in bytes.
 	Result bool
 	Size   int64
 }
 
-// Target is the key of what the call works on, 0 for none.
+// Target returns the key of On, 0 for none.
 func (c *Call) Target() Key { return KeyOf(c.On) }

@@ -6,16 +6,16 @@ import "time"
 type Kind uint8
 
 const (
-	// KindOther records have no meaning here, but their time and version count.
+	// KindOther records have no meaning here except for their time and version.
 	KindOther Kind = iota
 	// KindReading is an assistant record with a usage that gives the context size.
 	KindReading
 	// KindBoundary is a system/compact_boundary record.
 	KindBoundary
-	// KindSummary is a user record that carries the summary of a compaction.
+	// KindSummary is a user record with the summary of a compaction.
 	KindSummary
-	// KindTitle is a record of type "summary": a session's title. Its Parent is the end of
-	// the conversation that it names.
+	// KindTitle is a record of type "summary": a session's title. Its Parent is
+	// the last record of the conversation that it names.
 	KindTitle
 	// KindTurnStart is a user record with a prompt.
 	KindTurnStart
@@ -24,26 +24,27 @@ const (
 	// KindContext is a record that shows what reached the agent besides prompts:
 	// a hook's context attachment, or a queued prompt.
 	KindContext
-	// KindAside is a user record that is neither a prompt nor a tool's result: a command,
-	// its output, a remark of the client.
+	// KindAside is a user record that is neither a prompt nor the result of a
+	// tool: a command, its output, a remark of the client.
 	KindAside
-	// KindRewind is the client's note that the conversation was rewound, and goes on with
-	// the user record before it.
+	// KindRewind is the client's note that the conversation was rewound and
+	// continues with the previous user record.
 	KindRewind
-	// KindIdleNotice is the client's notice, behind a boundary, that it compacted an
-	// idle conversation.
+	// KindIdleNotice is the client's notice, after a boundary, that it
+	// compacted an idle conversation.
 	KindIdleNotice
-	// KindContinued is the end of a session that goes on under another id, which is the
-	// entry's Text.
+	// KindContinued is the end of a session that continues under another id,
+	// which is the entry's Text.
 	KindContinued
 )
 
 // Trigger is the cause of a compaction.
 type Trigger uint8
 
-// The triggers. Their values are stored. Idle is a compaction that the client made
-// by itself while no turn was open, to use the prompt cache before it expires
-// (Claude Code since 2.1.299); it is unrelated to the compaction threshold.
+// The triggers. Their values are stored. Idle is a compaction that the client
+// made by itself while no turn was open, to use the prompt cache before it
+// expires (Claude Code since 2.1.299); it is unrelated to the compaction
+// threshold.
 const (
 	Auto Trigger = iota
 	Manual
@@ -52,11 +53,11 @@ const (
 	triggers
 )
 
-// Forced reports whether a full context may have forced the compaction: it was
-// made neither by hand nor while the conversation was idle.
+// Forced reports whether a full context may have forced the compaction, because
+// it was made neither by hand nor while the conversation was idle.
 func (t Trigger) Forced() bool { return t == Auto || t == Unknown }
 
-// TriggerOf is the trigger that a client's word names.
+// TriggerOf returns the trigger for a client's word, Unknown for other words.
 func TriggerOf(word string) Trigger {
 	switch word {
 	case "auto":
@@ -70,7 +71,7 @@ func TriggerOf(word string) Trigger {
 // TriggerCounts counts compactions by Trigger.
 type TriggerCounts [triggers]int
 
-// Total is the number of compactions of all triggers.
+// Total returns the number of compactions of all triggers.
 func (c TriggerCounts) Total() int {
 	n := 0
 	for _, k := range c {
@@ -79,7 +80,7 @@ func (c TriggerCounts) Total() int {
 	return n
 }
 
-// String is the trigger as metrics and JSON write it.
+// String returns the trigger as metrics and JSON write it.
 func (t Trigger) String() string {
 	switch t {
 	case Auto:
@@ -92,12 +93,12 @@ func (t Trigger) String() string {
 	return "unknown"
 }
 
-// Instant is a time in nanoseconds since 1970 UTC, between 1970 and 2262; 0 means
-// that there is none. It takes 8 bytes where time.Time takes 24, and a fleet
-// keeps many.
+// Instant is a time in nanoseconds since 1970 UTC, between 1970 and 2262; 0
+// means no time. It takes 8 bytes, where time.Time takes 24, and a fleet stores
+// many.
 type Instant int64
 
-// InstantOf converts; times outside the range give 0.
+// InstantOf converts a time; it returns 0 for times outside the range.
 func InstantOf(t time.Time) Instant {
 	if y := t.UTC().Year(); y < 1970 || y > 2261 {
 		return 0
@@ -105,7 +106,7 @@ func InstantOf(t time.Time) Instant {
 	return Instant(t.UnixNano())
 }
 
-// Time converts to time.Time in UTC; none gives the zero time.
+// Time converts to time.Time in UTC, and 0 to the zero time.
 func (i Instant) Time() time.Time {
 	if i == 0 {
 		return time.Time{}
@@ -114,16 +115,15 @@ func (i Instant) Time() time.Time {
 }
 
 // Usage holds token figures as an API message reports them, each 0..1e9 in one
-// message; sums of many may be larger.
+// message; sums may be larger.
 type Usage struct {
 	Input, CacheCreation, CacheRead, Output int64
 }
 
-// Context is the size of the context that the figures describe: all input,
-// without output.
+// Context returns the size of the context: all input, without output.
 func (u Usage) Context() int64 { return u.Input + u.CacheCreation + u.CacheRead }
 
-// Plus adds.
+// Plus returns the sum of u and v.
 func (u Usage) Plus(v Usage) Usage {
 	return Usage{
 		u.Input + v.Input,
@@ -133,7 +133,7 @@ func (u Usage) Plus(v Usage) Usage {
 	}
 }
 
-// Minus subtracts; figures may become negative.
+// Minus returns the difference of u and v; figures may become negative.
 func (u Usage) Minus(v Usage) Usage {
 	return Usage{
 		u.Input - v.Input,
@@ -143,20 +143,21 @@ func (u Usage) Minus(v Usage) Usage {
 	}
 }
 
-// Entry is the content of one record. The byte slices point into the scanned line and
-// hold until the line's buffer is used again.
+// Entry is the content of one record. Its byte slices point into the scanned
+// line and are valid until the line's buffer is used again.
 type Entry struct {
 	Kind Kind
 	// Side marks a record of a subagent (isSidechain).
 	Side bool
-	// UUID names the record, Origin the record that it was copied from
-	// (forkedFrom.messageUuid); both are 0 for KindOther. Parent is the record before it,
-	// of readings, prompts, asides and summaries; Message the API message of a reading.
+	// UUID identifies the record, Origin the record that it was copied from
+	// (forkedFrom.messageUuid); both are 0 for KindOther. Parent is the record
+	// before it, of readings, prompts, asides and summaries; Message the API
+	// message of a reading.
 	UUID, Parent, Origin, Message Key
-	// Turn is the client's number of the turn that a prompt belongs to, from 1, or 0
-	// where the record has none. Prompts that are sent together share a turn.
+	// Turn is the client's number of the turn that a prompt belongs to, from 1,
+	// or 0 if the record has none. Prompts that are sent together share a turn.
 	Turn int64
-	// Anchor is the uuid of the summary that a boundary names as its own.
+	// Anchor is the uuid of the summary that a boundary names.
 	Anchor Key
 	// At is the record's timestamp, 0 when it has none.
 	At Instant
@@ -164,15 +165,16 @@ type Entry struct {
 	// tokens, more than 0.
 	Usage   Usage
 	Context int64
-	// Cleared is how many tokens of tool results were left out of the request of a
-	// reading, as the client reckons. Partial marks a line that lacks it and
-	// does not end its message: there the fold uses the line before it.
+	// Cleared is the number of tokens of tool results that were left out of the
+	// request of a reading, by the client's own figures. Partial marks a line
+	// without this figure that does not end its message: there the fold uses
+	// the line before it.
 	Cleared int64
 	Partial bool
-	// Marker marks a boundary that took no time and is its own anchor: clients take
-	// it for a compaction only where a summary follows.
+	// Marker marks a boundary that took no time and is its own anchor. Clients
+	// treat it as a compaction only if a summary follows.
 	Marker bool
-	// Trigger, PreTokens and Duration belong to a boundary. PreTokens is 0 when
+	// Trigger, PreTokens and Duration belong to a boundary. PreTokens is 0 if
 	// the record lacks it.
 	Trigger   Trigger
 	PreTokens int64
@@ -180,38 +182,39 @@ type Entry struct {
 	// Precomputed marks a boundary whose summary was written earlier, in the
 	// background. Its Duration is 0.
 	Precomputed bool
-	// Digest is the key of a summary's text, 0 below 200 bytes, where a hash says
-	// little about where the text comes from.
+	// Digest is the key of a summary's text, 0 for a text of less than 200
+	// bytes, whose hash would not show where the text is from.
 	Digest Key
-	// Text is what the agent read, at most 1024 bytes, the first 1008 and the last
-	// 16 of a longer one: hook contexts, prompts that begin with "[sm ", resume
-	// prompts. Of up to 8 further messages below a long prompt's first line 68
-	// bytes each are added. A record of KindContinued has the other session's
-	// id, one of KindAside has "/clear", where a session begins that followed
-	// it.
+	// Text is a text that reached the agent, at most 1024 bytes: the first 1008
+	// and the last 16 of a longer one. Such texts are hook contexts, prompts
+	// that begin with "[sm ", and resume prompts. Of up to 8 further messages
+	// below the first line of a long prompt, 68 bytes each are added. The Text
+	// of a KindContinued record is the other session's id. The Text of a
+	// KindAside record is "/clear" if a session begins with that command.
 	Text string
-	// InOrder marks a reading or a compaction in a file whose order is the order of
-	// events. The fold sets it.
+	// InOrder marks a reading or a compaction in a file whose order is the
+	// order of events. The fold sets it.
 	InOrder bool
-	// Rewound means that the conversation was rewound before this record. The fold sets
-	// it: Context and Cleared are then those of the point from which it continues, 0 if
-	// there was no reading. Texts delivered after Left, until Until, are no longer part
-	// of the conversation.
+	// Rewound means that the conversation was rewound before this record. The
+	// fold sets it. Context and Cleared are then those of the point from which
+	// the conversation continues, 0 if there was no reading. Texts delivered
+	// after Left, until Until, are no longer part of the conversation.
 	Rewound     bool
 	Left, Until Instant
-	// Model, Version, CWD and SessionID are as the record writes them, nil when it
-	// does not.
+	// Model, Version, CWD and SessionID are as the record writes them, nil if
+	// it does not.
 	Model, Version, CWD, SessionID []byte
-	// Branch is the git branch, Title the session's title by the record, with its
-	// source: a prompt's text is one for lack of a better.
+	// Branch is the git branch. Title is the session's title in the record, and
+	// Titled its source; the text of a prompt serves as a title if there is no
+	// better one.
 	Branch, Title []byte
 	Titled        TitleSource
-	// Calls are the tool calls that a record of the model makes, or the results that a
-	// user's record brings back, in their order. The slice is used again with the entry.
+	// Calls are the tool calls in a record of the model, or the results in a
+	// record of the user, in their order. The slice is reused with the entry.
 	Calls []Call
 }
 
-// Reading is the context size of a reading, or of a rewind.
+// Reading returns the context size of a reading or a rewind.
 func (e *Entry) Reading() Reading {
 	return Reading{At: e.At, Tokens: e.Context, Cleared: e.Cleared}
 }

@@ -7,78 +7,86 @@ import (
 	"time"
 )
 
-// File is what is known of a transcript by its path.
+// File has the facts that the path of a transcript shows.
 type File struct {
-	// Name is the session's id, or the subagent's own name. Several files may have one: a
-	// session that was moved or copied, or one that goes on in another file.
+	// Name is the session's id, or the subagent's own name. Several files may
+	// have the same name: if a session was moved or copied, or continues in
+	// another file.
 	Name string
-	// Parent is the id of the session whose subagent wrote the file; "" for a session's own
-	// file, and where the path lacks it.
+	// Parent is the id of the session whose subagent wrote the file; "" for a
+	// session's own file, and if the path lacks it.
 	Parent string
-	// Subagent means that all records are of a subagent.
+	// Subagent means that all records are from a subagent.
 	Subagent bool
 }
 
-// Format is how one client keeps its transcripts: what they are called, where they lie, and
-// how their lines add up. The code that finds and reads files needs nothing else of a client.
-// Its functions may be called concurrently; the comment names those that may be nil.
+// Format describes the transcripts of one client: their names, their folders,
+// and how their lines add up. The code that finds and reads files needs nothing
+// else about a client. Its functions may be called concurrently; only those
+// whose comments say so may be nil.
 type Format struct {
-	// Client names the client; two formats of one name are the same.
+	// Client is the name of the client; two formats of the same name are the
+	// same.
 	Client string
-	// Identify parses the path of a file; ok is false if it is not a transcript. It
-	// uses only the path; see [Facts] for what the records contain about the file.
+	// Identify parses the path of a file; ok is false if it is not a
+	// transcript. It uses only the path; see [Facts] for the facts in the
+	// records.
 	Identify func(path string) (f File, ok bool)
-	// NewFold begins the fold of a file.
+	// NewFold returns a new fold for a file.
 	NewFold func(f File) Fold
-	// Content returns the text of a file that is not kept as lines, such as a compressed
-	// one, and nil for one that is. The text can be read until ctx ends. Such a file is read
-	// from its beginning whenever it has changed, and never followed. nil where all files
-	// are kept as lines.
+	// Content returns the text of a file that does not consist of lines, such
+	// as a compressed one, and nil for a file that does. The text can be read
+	// until ctx ends. A file with a Content is read from its beginning whenever
+	// it has changed, and never followed. Content may be nil, if all files
+	// consist of lines.
 	Content func(ctx context.Context, path string, file io.ReaderAt, size int64) Text
 
-	// Root is the name of a folder with all transcripts of a user. Folder reports
-	// whether a folder may contain one of that name, and RootOf returns the root of a
-	// session's transcript, by the form of the path. They are for folders that a client
-	// has reported and that are not configured.
+	// Root is the name of a folder with all transcripts of a user. Folder
+	// reports whether a folder of that name may be in it, and RootOf returns
+	// the root of a session's transcript, by the form of the path. They are for
+	// folders that a client has reported and that are not configured.
 	Root   string
 	Folder func(name string) bool
 	RootOf func(path, session string) (root string, ok bool)
 
-	// Registry is where the client notes its running processes, nil for nowhere.
+	// Registry describes the client's files about its running processes. It may
+	// be nil, for a client without them.
 	Registry *Registry
 }
 
-// Text is what a file holds. Size is in bytes, and math.MaxInt64 while that is unknown: reading
-// then ends with io.EOF, after which Size is exact.
+// Text is the text of a file. Size is in bytes, and math.MaxInt64 while that is
+// unknown: reading then ends with io.EOF, after which Size is exact.
 type Text interface {
 	io.ReaderAt
 	Size() int64
 }
 
-// Registry is a folder in which a client keeps a small file for each of its processes, or of
-// its open sessions.
+// Registry is a folder in which a client keeps a small file for each of its
+// processes, or of its open sessions.
 type Registry struct {
-	// Dir is the folder that belongs to a root.
+	// Dir returns the folder that belongs to a root.
 	Dir func(root string) string
 	// Entry reports whether a file of that name is an entry.
 	Entry func(name string) bool
-	// Read reads an entry. whole is false when it may be half written.
+	// Read parses an entry. whole is false if the entry may be incomplete.
 	Read func(name string, text []byte) (c Client, whole bool)
-	// Runs reports whether an entry is valid, and its present content; it is called each
-	// second. If nil, an entry is valid while its process runs. An entry whose process
-	// has ended never becomes valid again; one that Runs rejects may.
+	// Runs reports whether an entry is valid, and its present content; it is
+	// called each second. If nil, an entry is valid while its process runs. An
+	// entry whose process has ended never becomes valid again; an entry that
+	// Runs rejects may.
 	Runs func(path string, c Client) (now Client, runs bool)
-	// Index is the file that names the sessions below a root, and Names reads it: names
-	// by session ID. Index is nil for a client without such a file.
+	// Index returns the path of the file that names the sessions below a root,
+	// and Names parses it: names by session id. Index is nil for a client
+	// without such a file.
 	Index func(root string) (path string)
 	Names func(text []byte) map[string]string
 }
 
-// Client is one running client, as its registry has it. What is absent or odd there is
-// empty here. The names are those of Claude Code.
+// Client is one running client, according to its registry. Members that are
+// missing or invalid there are empty. The names are those of Claude Code.
 type Client struct {
 	PID       int    `json:"pid"`
-	Held      bool   `json:"-"` // a lock shows that it runs
+	Held      bool   `json:"-"` // a lock proves that it runs
 	Holder    Holder `json:"-"`
 	SessionID string `json:"sessionId"`
 	CWD       string
@@ -87,24 +95,24 @@ type Client struct {
 	Status    string    // idle, busy, waiting, shell
 	Waiting   string    `json:"waitingFor"` // for example "permission prompt"
 	Tmux      string    // "session:@window.%pane"
-	ProcStart string    `json:"procStart"` // the process's start time, to know a reused pid
+	ProcStart string    `json:"procStart"` // the process's start time, to detect a reused pid
 	Updated   time.Time `json:"-"`
 }
 
-// Holder is the process that has a session open, as a lock shows. The zero value is one that
+// Holder is the process that holds the lock of an open session. It is zero if
 // the system does not show it.
 type Holder struct {
 	PID   int
-	Start string // its start time, to know a reused pid
-	// Own means that the client has a terminal, and so one user: a daemon has sessions
-	// of several.
+	Start string // its start time, to detect a reused pid
+	// Own means that the client has a terminal, and so only one user, unlike a
+	// daemon, which has the sessions of several.
 	Own bool
 }
 
 // Runs reports whether the client runs.
 func (c Client) Runs() bool { return c.PID != 0 || c.Held }
 
-// Within reports whether a cleaned path is a folder or in it.
+// Within reports whether a cleaned path is dir or in it.
 func Within(dir, path string) bool {
 	rest, ok := strings.CutPrefix(path, dir)
 	return ok && (rest == "" || rest[0] == '/' || strings.HasSuffix(dir, "/"))

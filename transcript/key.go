@@ -6,9 +6,9 @@ import (
 )
 
 // Key is a 64-bit hash of an identifier (a record's uuid, a message's id, a
-// summary's text). 0 means that there is none. The hash is the same on every
-// machine and in every run, since keys are stored: change it only together with
-// the version of the state file.
+// summary's text); 0 means none. The hash is the same on every machine and in
+// every run. Keys are stored: change the hash only together with the version of
+// the state file.
 type Key uint64
 
 // Odd constants with evenly spread bits: the golden ratio and the square roots
@@ -19,7 +19,7 @@ const (
 	mix2 = 0x3c6ef372fe94f82b
 )
 
-// KeyOf hashes an identifier; empty gives 0.
+// KeyOf hashes an identifier; the key of an empty one is 0.
 func KeyOf(b []byte) Key {
 	if len(b) == 0 {
 		return 0
@@ -41,7 +41,7 @@ func KeyOf(b []byte) Key {
 	return Key(h)
 }
 
-// Join makes one key of several; its result depends on their order.
+// Join returns one key for several; it depends on their order.
 func Join(keys ...Key) Key {
 	h := uint64(len(keys)) ^ mix2
 	for _, k := range keys {

@@ -5,9 +5,9 @@ import (
 	"strings"
 )
 
-// Price is what a million tokens of the models whose name begins with Model cost, in US
-// dollars. CacheWrite and CacheRead are the same as Input where they are 0. The tags are
-// those of the configuration.
+// Price is the price of a million tokens, in US dollars, of the models whose
+// name begins with Model. CacheWrite and CacheRead are the same as Input if
+// they are 0. The tags are those of the configuration.
 type Price struct {
 	Model      string  `yaml:"model" is:"name" unique:"true"`
 	Input      float64 `yaml:"input" bounds:"0..1000000"`
@@ -16,11 +16,11 @@ type Price struct {
 	Output     float64 `yaml:"output" bounds:"0..1000000"`
 }
 
-// Prices are those of several models.
+// Prices are the prices of several models.
 type Prices []Price
 
-// Cost estimates what tokens of a model cost, in US dollars, by the price with the longest
-// Model; ok is false without one.
+// Cost estimates the cost of tokens of a model, in US dollars, by the price
+// with the longest matching Model; ok is false if there is none.
 func (p Prices) Cost(model string, u Usage) (usd float64, ok bool) {
 	var price Price
 	for _, q := range p {

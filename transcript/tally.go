@@ -2,23 +2,23 @@ package transcript
 
 import "slices"
 
-// Tally is what the folds of all clients keep of the lines so far.
+// Tally is the part of a fold that the folds of all clients have in common.
 type Tally struct {
 	Session     Session   // the sum
-	Messages    []Message // those that are new or have changed since the last call of Take
+	Messages    []Message // new or changed since the last call of Take
 	Compactions []Event
 	changed     []int // indexes into Compactions since the last call of Take
 }
 
-// Event is a compaction with what ties its records together within the file: the parent of
-// a summary, and the summary that a boundary names.
+// Event is a compaction with the data that connect its records within the file:
+// the parent of a summary, and the summary that a boundary names.
 type Event struct {
 	Compaction
 	Parent, Anchor Key
-	Summarised     bool // its summary has been seen
+	Summarised     bool // its summary has been read
 }
 
-// Sum is the session so far.
+// Sum returns the session so far.
 func (t *Tally) Sum() *Session { return &t.Session }
 
 // Add counts a compaction and returns its index.
@@ -30,7 +30,7 @@ func (t *Tally) Add(ev Event) int {
 	return i
 }
 
-// Retrigger gives a compaction another trigger.
+// Retrigger changes the trigger of a compaction.
 func (t *Tally) Retrigger(i int, to Trigger) {
 	c := &t.Compactions[i]
 	t.Session.Compactions[c.Trigger]--
@@ -39,7 +39,7 @@ func (t *Tally) Retrigger(i int, to Trigger) {
 	t.Change(i)
 }
 
-// Change has Take return a compaction.
+// Change marks a compaction as changed, so that Take returns it.
 func (t *Tally) Change(i int) {
 	if !slices.Contains(t.changed, i) {
 		t.changed = append(t.changed, i)
@@ -57,12 +57,14 @@ func (t *Tally) Take() (n News) {
 	return n
 }
 
-// Copy returns a tally of the same lines that has no news, and shares nothing with this one.
+// Copy returns a tally of the same lines without changes to take. It shares
+// nothing with t.
 func (t *Tally) Copy() Tally {
 	return Tally{Session: t.Session, Compactions: slices.Clone(t.Compactions)}
 }
 
-// Intern sets a text of a session, without allocating when nothing changes.
+// Intern sets a text of a session to b unless b is empty. It does not allocate
+// if the text is unchanged.
 func Intern(s *string, b []byte) {
 	if len(b) > 0 && *s != string(b) {
 		*s = string(b)

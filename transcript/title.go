@@ -7,15 +7,16 @@ import (
 	"sm/transcript/wording"
 )
 
-// MaxTitle is the length of the longest title in characters.
+// MaxTitle is the maximum length of a title in characters.
 const MaxTitle = 80
 
-// maxFirstWords is how many characters of its first prompt name a session.
+// maxFirstWords is the maximum length in characters of a title from a first
+// prompt.
 const maxFirstWords = 60
 
-// TitleSource is where a session's title comes from. A larger one is better. The
-// numbers are stored: never change one. 10 and 20 were those of other rules, see
-// [TitleSource.Outdated].
+// TitleSource is the source of a session's title. A larger value is a better
+// source. The values are stored: never change one. 10 and 20 were the values of
+// other rules, see [TitleSource.Outdated].
 type TitleSource uint8
 
 // Sources of titles.
@@ -24,27 +25,29 @@ const (
 	TitleBranch    TitleSource = 5  // the git branch
 	TitlePrompt    TitleSource = 25 // the first words of the first prompt
 	TitleSummary   TitleSource = 30 // a summary of the conversation, by the client
-	TitleGenerated TitleSource = 40 // a title that the client made up
+	TitleGenerated TitleSource = 40 // a title that the client generated
 	TitleStatus    TitleSource = 50 // the name that the status line reports
-	TitleCustom    TitleSource = 60 // a title that the user gave
+	TitleCustom    TitleSource = 60 // a title set by the user
 )
 
-// Outdated reports whether a stored title was made by the rules of earlier versions, by which
-// the branch was better than the first prompt: its file must be read again.
+// Outdated reports whether a stored title was made by the rules of earlier
+// versions, which preferred the branch to the first prompt: its file must be
+// read again.
 func (s TitleSource) Outdated() bool { return s == 10 || s == 20 }
 
-// Title is what people call a session: one line of at most [MaxTitle] characters that
-// can be shown anywhere. It is text of a transcript: for metrics and logs it is not.
+// Title is the title of a session: one line of at most [MaxTitle] characters
+// that can be shown anywhere. It is text from a transcript, so it must not be
+// in metrics and logs.
 type Title struct {
 	Text   string
 	Source TitleSource
 }
 
-// titleBytes bounds what becomes a title of a text.
+// titleBytes limits the part of a text from which a title is made.
 const titleBytes = 1024
 
-// NewTitle makes a title of any text. There is none of a text that shows nothing, and of a
-// branch that many sessions share.
+// NewTitle returns a title made of any text. It is empty for a text without
+// visible characters, and for a branch that many sessions share.
 func NewTitle(text string, source TitleSource) Title {
 	most := MaxTitle
 	switch source {
@@ -62,9 +65,10 @@ func NewTitle(text string, source TitleSource) Title {
 	return Title{text, source}
 }
 
-// PromptTitle makes a title of the words that a person wrote: there is none of a text of sm.
-// What clients put before the words is left out: the context of the project or the editor, and
-// elements such as <system-reminder>, whose names contain a dash or an underscore.
+// PromptTitle returns a title made of the words that a person wrote. It is
+// empty for a text of sm. Text that clients put before the words is left out:
+// the context of the project or the editor, and elements such as
+// <system-reminder>, whose names contain a dash or an underscore.
 func PromptTitle(prompt []byte) Title {
 	for {
 		prompt = bytes.TrimSpace(prompt)
@@ -91,7 +95,7 @@ func PromptTitle(prompt []byte) Title {
 	}
 }
 
-// Or is the better of two titles, the first where they are equally good.
+// Or returns the better of two titles, t if they are equally good.
 func (t Title) Or(u Title) Title {
 	if u.Source > t.Source {
 		return u
@@ -99,10 +103,11 @@ func (t Title) Or(u Title) Title {
 	return t
 }
 
-// titleText is the beginning of a text on one line: blanks become one space, what shows
-// nothing or changes the order of what is shown is left out, and so is what is not UTF-8.
-// One that is too long ends with its last whole word, unless that takes more than half of it,
-// and an ellipsis.
+// titleText returns the beginning of a text on one line. Blanks become one
+// space; characters that are invisible, that change the displayed order or that
+// are not UTF-8 are left out. A text that is too long ends with an ellipsis
+// after its last complete word, unless that word takes more than half of the
+// text.
 func titleText(s string, most int) string {
 	s = strings.ReplaceAll(wording.OneLine(s, wording.Printable), "\ufffd", "")
 	s = strings.Join(strings.Fields(s), " ")

@@ -1,9 +1,9 @@
 package transcript
 
-// UnknownKind is the part of a record whose name the reader does not know.
+// UnknownKind is the part of a record whose name is unknown to the reader.
 type UnknownKind uint8
 
-// The kinds: the type of a record, the type of what it holds, and a member of a
+// The kinds: the type of a record, the type of its content, and a member of a
 // usage object.
 const (
 	UnknownRecord UnknownKind = iota
@@ -17,24 +17,24 @@ func (k UnknownKind) String() string {
 	return [UnknownKinds]string{"record", "subtype", "usage"}[k]
 }
 
-// UnknownName is a name that a reader does not know, and how often it occurred.
+// UnknownName is a name that is unknown to a reader, and how often it occurred.
 type UnknownName struct {
 	Kind  UnknownKind
 	Name  string // at most 64 bytes
 	Count uint64
 }
 
-// Limits of [Unknowns]: a transcript may invent any number of names.
+// Limits of [Unknowns], because a transcript may contain any number of names.
 const (
 	maxUnknowns    = 32
 	maxUnknownName = 64 // in bytes
 )
 
-// Unknowns counts names that a reader does not know. Of more than 32 names the last
-// of the list counts for all others, of any kind.
+// Unknowns counts names that are unknown to a reader. After 32 names, all
+// others, of any kind, count for the last one.
 type Unknowns []UnknownName
 
-// Add counts a name. An absent one, which is empty, does not count.
+// Add counts a name, unless it is empty.
 func (u *Unknowns) Add(kind UnknownKind, name []byte) {
 	if len(name) == 0 {
 		return

@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// WindowSource is where the size of a context window comes from.
+// WindowSource is the source of the size of a context window.
 type WindowSource uint8
 
 // Sources in falling order of trust.
@@ -15,12 +15,12 @@ const (
 	WindowObserved
 	WindowModel
 	WindowDefault
-	// WindowTranscript is what the session's own records name; it is trusted
+	// WindowTranscript is the size in the session's own records; it is trusted
 	// like WindowStatusline.
 	WindowTranscript
 )
 
-// String is the source as metrics and JSON write it.
+// String returns the source as metrics and JSON write it.
 func (w WindowSource) String() string {
 	return [...]string{
 		"statusline",
@@ -36,11 +36,12 @@ func (w WindowSource) String() string {
 type Window struct {
 	Tokens int64
 	Source WindowSource
-	// Reserved is how many tokens of each context the client leaves out of its percentages, 0
-	// for none: instructions and tools, with which every conversation begins.
+	// Reserved is the number of tokens of each context that the client leaves
+	// out of its percentages, 0 for none: instructions and tools, with which
+	// every conversation begins.
 	Reserved int64
-	// Truncated is true if the client truncates the percentage that is left, in place
-	// of rounding it.
+	// Truncated is true if the client truncates the remaining percentage
+	// instead of rounding it.
 	Truncated bool
 }
 
@@ -51,15 +52,16 @@ type WindowRule struct {
 	Tokens int64  `yaml:"tokens" bounds:"1..1000000000"`
 }
 
-// Names reports whether the rule's model is that one, with or without a date or a suffix.
+// Names reports whether the rule is for the model, with or without a date or a
+// suffix.
 func (r WindowRule) Names(model string) bool {
 	rest, ok := strings.CutPrefix(model, r.Model)
 	return ok && r.Model != "" &&
 		(rest == "" || rest[0] == '-' || rest[0] == '[' || rest[0] == '@')
 }
 
-// Configured is the window that rules set for a model, by the first one that the model's
-// name begins with; 0 for none.
+// Configured returns the window that rules set for a model, by the first rule
+// whose Model is a prefix of the model's name; 0 for none.
 func Configured(rules []WindowRule, model string) int64 {
 	for _, r := range rules {
 		if r.Tokens > 0 && model != "" && strings.HasPrefix(model, r.Model) {
@@ -69,11 +71,11 @@ func Configured(rules []WindowRule, model string) int64 {
 	return 0
 }
 
-// Percent is the share of the window in use as the client shows it: a whole number
-// in 0..100. The client divides before it multiplies, so that 57,000 of 200,000,
-// 28.499999999999996 in its arithmetic, is 28. With Reserved tokens it is 100 minus the
-// share of the others that the client shows as left; 100 if the window is not larger than
-// these.
+// Percent returns the share of the window in use as the client shows it: a
+// whole number in 0..100. The client divides before it multiplies, so that
+// 57,000 of 200,000, 28.499999999999996 in its arithmetic, is 28. With Reserved
+// tokens it is 100 minus the share of the other tokens that the client shows as
+// left; 100 if the window is not larger than Reserved.
 func (w Window) Percent(tokens int64) int {
 	if w.Reserved <= 0 {
 		if w.Tokens <= 0 || tokens <= 0 {
@@ -93,7 +95,8 @@ func (w Window) Percent(tokens int64) int {
 	return 100 - int(left+0.5)
 }
 
-// Reaches is the smallest size in tokens that Percent shows as percent, 0 for none.
+// Reaches returns the smallest size in tokens that Percent shows as percent, 0
+// for none.
 func (w Window) Reaches(percent int) int64 {
 	room := w.Tokens - w.Reserved
 	if percent <= 0 || percent > 100 || room <= 0 {

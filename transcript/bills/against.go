@@ -8,11 +8,11 @@ import (
 	"sm/transcript"
 )
 
-// longest is how long a boundary may take: longer times are pauses.
+// longest is the maximum duration of a boundary: longer times are pauses.
 const longest = 10 * time.Minute
 
-// Millis is how long a boundary took between two records, in milliseconds; 0 if that is
-// unknown or no boundary takes so long.
+// Millis returns the duration of a boundary between two records, in
+// milliseconds; 0 if it is unknown or too long for a boundary.
 func Millis(from, to transcript.Instant) int64 {
 	took := time.Duration(to - from)
 	if from == 0 || took <= 0 || took > longest {
@@ -21,9 +21,9 @@ func Millis(from, to transcript.Instant) int64 {
 	return took.Milliseconds()
 }
 
-// Against completes the bill of a session that began with a boundary by what
-// was done in the session before it, whose context had a size of before tokens
-// at its end, and whose last record was stamped then.
+// Against completes the bill of a session that began with a boundary, given the
+// work of the session before it. That session's context had a size of before
+// tokens at its end, and its last record was stamped then.
 func Against(
 	b transcript.Bill,
 	done transcript.Worked,
@@ -31,7 +31,7 @@ func Against(
 	then transcript.Instant,
 ) transcript.Bill {
 	b.Before = before
-	if b.Kind != transcript.BilledClear { // which a person may type after a pause
+	if b.Kind != transcript.BilledClear { // a person may clear after a pause
 		b.Millis = cmp.Or(Millis(then, b.At), b.Millis)
 	}
 	b.Files = slices.Clone(b.Files)
@@ -57,7 +57,7 @@ func Against(
 	return b
 }
 
-// Extend adds what was done since to what is known to have been done, and forgets the oldest.
+// Extend adds new work to the known work, and drops the oldest.
 func Extend(known, news transcript.Worked) transcript.Worked {
 	if news.All {
 		return news

@@ -1,17 +1,17 @@
-// Package bills computes what the boundaries of a context cost: what a session
-// did again after a compaction, a handoff or a clear, because the context no
-// longer held it.
+// Package bills computes the cost of the boundaries of a context: the work that
+// a session repeated after a compaction, a handoff or a clear, because the
+// context no longer contained it.
 //
 // A [Ledger] takes the records of one transcript in the order of its file and
-// gives a [transcript.Bill] for each boundary. [Against] completes the bill of
-// a session that began with a boundary by what the session before it had done.
-// [Sketch] and [Alike] compare prompts.
+// returns a [transcript.Bill] for each boundary. [Against] completes the bill
+// of a session that began with a boundary, given the work of the session before
+// it. [Sketch] and [Alike] compare prompts.
 //
-// Invariants: nothing of what was written, asked or answered is kept, but
-// hashes and sizes, and the names of files that were read again; memory is
-// bounded, so that in a transcript of very many calls the oldest are forgotten;
-// a bill depends on the records and their order alone.
+// Invariants: of conversations only hashes and sizes are kept, and the names of
+// files that were read again; memory is bounded, so that in a transcript with
+// very many calls the oldest are dropped; a bill depends only on the records
+// and their order.
 //
-// It does not know how a client writes its records, nor which session continues
-// which: its callers join transcripts.
+// The package does not know how a client writes its records, nor which session
+// continues another: its callers join transcripts.
 package bills

@@ -6,25 +6,27 @@ import (
 	"sm/transcript"
 )
 
-// Kept are the bills of a session's newest boundaries, the last one last. Dear is how many of
-// the newest compactions in a row had a dear bill, earlier sessions of the agent included.
+// Kept has the bills of a session's newest boundaries, the last one last. Dear
+// is the number of consecutive newest compactions with a dear bill, including
+// those of earlier sessions of the agent.
 type Kept struct {
 	List []transcript.Bill
 	Dear int
 }
 
 const (
-	// most is how many bills of a session are kept.
+	// most is the maximum number of bills kept for a session.
 	most = 4
-	// compared is how many newest bills a bill is compared with.
+	// compared is the maximum number of newest bills that a bill is compared
+	// with.
 	compared = 100
-	// leastCompared is the smallest number of bills to compare with.
+	// leastCompared is the minimum number of bills for a comparison.
 	leastCompared = 10
 )
 
-// With returns the bills with a new one, or with a more complete version of one, whose
-// earlier version is was. ok is false for a bill without news: a repeated one, or one for
-// which less is known of the session before.
+// With returns the bills with v added, or with v in place of a less complete
+// version of it, which is was. ok is false if v changes nothing: it is
+// repeated, or based on less data of the previous session.
 func (k Kept) With(v transcript.Bill) (next Kept, was transcript.Bill, ok bool) {
 	list := slices.Clone(k.List)
 	i := slices.IndexFunc(
@@ -46,8 +48,8 @@ func (k Kept) With(v transcript.Bill) (next Kept, was transcript.Bill, ok bool) 
 	return Kept{list, k.Dear}, was, true
 }
 
-// Dear adds the tokens of a bill to those of the newest bills, and reports whether the bill is
-// dear: larger than nine of ten earlier ones.
+// Dear adds the tokens of a bill to those of the newest bills, and reports
+// whether the bill is dear: larger than nine of ten earlier ones.
 func Dear(newest []int64, tokens int64) (with []int64, dear bool) {
 	sorted := slices.Sorted(slices.Values(newest))
 	with = append(slices.Clone(newest[max(0, len(newest)-compared+1):]), tokens)

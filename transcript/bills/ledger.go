@@ -9,10 +9,10 @@ import (
 )
 
 const (
-	// maxKeys bounds what is known to have been done, maxPrompts the sketches
-	// of prompts: of more the older half is forgotten.
+	// maxKeys limits the keys of known work, maxPrompts the sketches of
+	// prompts: at the limit the older half is dropped.
 	maxKeys, maxPrompts = 2048, 64
-	// maxCalls bounds the calls of a reply that count, and maxWork those of a
+	// maxCalls limits the calls of a reply that count, maxWork the work of a
 	// session's opening.
 	maxCalls, maxWork = 64, 128
 )
@@ -23,29 +23,29 @@ type Ledger struct {
 	prompts  recent // by sketches
 	accounts []*account
 	last     reply
-	begun    bool // there has been a reply
+	begun    bool // there was a reply
 	taken    bool // Take has been called
 }
 
-// account is the bill of a boundary. The newest one grows; the others wait to be
-// handed out.
+// account is the bill of a boundary. The newest one grows; the others wait for
+// Take.
 type account struct {
 	bill    transcript.Bill
-	ordinal int     // of a compaction in its file
-	opening bool    // it begins the file
-	calls   int     // how many different ones there had been at the boundary
-	prompts int     // how many there had been at the boundary
-	grown   []int64 // by how many tokens the context had grown after each reply
-	changed bool    // since it was handed out
+	ordinal int     // index of a compaction in its file
+	opening bool    // the boundary begins the file
+	calls   int     // number of different calls before the boundary
+	prompts int     // number of prompts before the boundary
+	grown   []int64 // growth of the context in tokens after each reply
+	changed bool    // since the last Take
 }
 
-// reply is the newest one, with its calls while they wait for what they brought.
+// reply is the newest reply, with its calls until their results are known.
 type reply struct {
 	context, output int64
 	calls           []call
 }
 
-// call is what a reply asked of a tool.
+// call is one tool call of a reply.
 type call struct {
 	id, key transcript.Key
 	tool    transcript.Tool
@@ -72,7 +72,7 @@ func (l *Ledger) Reply(e *transcript.Entry, first bool) {
 	}
 }
 
-// current is the bill that grows, nil for none.
+// current returns the account that grows, nil for none.
 func (l *Ledger) current() *account {
 	if n := len(l.accounts); n > 0 && !l.accounts[n-1].bill.Done {
 		return l.accounts[n-1]
@@ -80,8 +80,8 @@ func (l *Ledger) current() *account {
 	return nil
 }
 
-// reply counts a reply that follows the boundary. The one after the last that counts
-// ends the bill, as it shows what the results of that one brought.
+// reply counts a reply after the boundary. The reply after the last counted one
+// ends the bill, since it shows the size of that one's results.
 func (a *account) reply(context int64) {
 	a.changed = true
 	if a.bill.After == 0 {
@@ -100,7 +100,8 @@ func (a *account) end() {
 	a.changed = true
 }
 
-// regrown is after how many replies a context had grown by so many tokens, 0 for never.
+// regrown returns the number of replies after which a context had grown by
+// tokens, 0 for never.
 func regrown(grown []int64, tokens int64) int {
 	if tokens == 0 {
 		return 0
@@ -108,8 +109,8 @@ func regrown(grown []int64, tokens int64) int {
 	return 1 + slices.IndexFunc(grown, func(n int64) bool { return n >= tokens })
 }
 
-// Called takes a call of the newest reply, by a client in that folder; a size
-// is that of its result, where the client writes both at once.
+// Called adds a call of the newest reply, by a client in that folder. The call
+// has the size of its result if the client writes both at once.
 func (l *Ledger) Called(folder []byte, c *transcript.Call) {
 	if c.Tool == transcript.ToolOther {
 		return
@@ -118,7 +119,7 @@ func (l *Ledger) Called(folder []byte, c *transcript.Call) {
 	key := transcript.Key(0)
 	again := false
 	if len(c.On) > 0 {
-		key = transcript.Join(c.Target(), transcript.Key(c.Tool)) // of reading, editing or running
+		key = transcript.Join(c.Target(), transcript.Key(c.Tool)) // differs by tool
 		again = a != nil && slices.Contains(l.done.first(a.calls), key)
 		if !again && !slices.Contains(l.done.keys, key) {
 			l.done.add(key, maxKeys)
@@ -150,7 +151,7 @@ func (l *Ledger) Called(folder []byte, c *transcript.Call) {
 	l.last.calls = append(l.last.calls, asked)
 }
 
-// repeat counts a call that does again what was done before.
+// repeat counts a call that repeats earlier work.
 func repeat(b *transcript.Bill, t transcript.Tool) {
 	switch t {
 	case transcript.ToolRead:
@@ -162,7 +163,7 @@ func repeat(b *transcript.Bill, t transcript.Tool) {
 	}
 }
 
-// Results takes the results that a record brings to the newest reply.
+// Results adds the results in a record to the calls of the newest reply.
 func (l *Ledger) Results(e *transcript.Entry) {
 	for i := range e.Calls {
 		id := transcript.KeyOf(e.Calls[i].ID)
@@ -174,8 +175,8 @@ func (l *Ledger) Results(e *transcript.Entry) {
 	}
 }
 
-// settle shares out by how much the context grew over the calls of the newest
-// reply, by the sizes of their results.
+// settle distributes the growth of the context over the calls of the newest
+// reply, in proportion to the sizes of their results.
 func (l *Ledger) settle(grown int64) {
 	grown = max(0, grown)
 	total := int64(0)
@@ -195,7 +196,7 @@ func (l *Ledger) settle(grown int64) {
 	l.last.calls = l.last.calls[:0]
 }
 
-// brought adds what a call brought.
+// brought adds the result of a call.
 func (a *account) brought(c *call, tokens int64) {
 	w := transcript.Work{
 		Tool:   c.tool,
@@ -214,7 +215,7 @@ func (a *account) brought(c *call, tokens int64) {
 	}
 }
 
-// reread adds what a file brought that was read again.
+// reread adds the result of reading a file again.
 func reread(b *transcript.Bill, w transcript.Work) {
 	b.Bytes += w.Bytes
 	b.Tokens += w.Tokens
@@ -230,7 +231,7 @@ func reread(b *transcript.Bill, w transcript.Work) {
 	b.Files[i].Tokens += w.Tokens
 }
 
-// Prompt takes the text of what a user wrote.
+// Prompt adds the text of a user's prompt.
 func (l *Ledger) Prompt(text []byte) {
 	s := Sketch(text)
 	if s == 0 {
@@ -251,9 +252,9 @@ func (l *Ledger) Prompt(text []byte) {
 	l.prompts.add(s, maxPrompts)
 }
 
-// Received takes what reached the agent besides prompts, and prompts of sm itself:
-// a session opens with a document or the prompt to go on from one, after a
-// handoff, or with a command to clear.
+// Received adds a text that reached the agent besides prompts, or a prompt of
+// sm itself. After a handoff a session opens with a document, or with the
+// prompt to continue from one; it may also open with a command to clear.
 func (l *Ledger) Received(e *transcript.Entry) {
 	kind := transcript.BilledHandoff
 	switch {
@@ -273,7 +274,7 @@ func (l *Ledger) Received(e *transcript.Entry) {
 		}
 	}
 	if l.begun && kind == transcript.BilledHandoff {
-		return // a document that a compaction, or a question, brought back
+		return // the document was read again, after a compaction or a question
 	}
 	l.open(transcript.Bill{
 		Kind: kind,
@@ -282,13 +283,13 @@ func (l *Ledger) Received(e *transcript.Entry) {
 	}).opening = !l.begun
 }
 
-// Compacted opens the bill of a compaction, by its place among those of its
-// file. What else its records have is taken later, by Take.
+// Compacted opens the bill of a compaction, given its index among those of its
+// file. Take adds the other data of its records.
 func (l *Ledger) Compacted(ordinal int, b transcript.Bill) {
 	l.open(b).ordinal = ordinal
 }
 
-// open begins a bill: of those before, the context no longer grows.
+// open begins a bill and ends those before, whose contexts no longer grow.
 func (l *Ledger) open(b transcript.Bill) *account {
 	l.settle(0)
 	b.Before = cmp.Or(b.Before, l.last.context)
@@ -307,9 +308,9 @@ func (l *Ledger) open(b transcript.Bill) *account {
 	return a
 }
 
-// Take returns the bills that are new or have changed since the last call, of
-// compactions, which are those of the file, with what their records have, and what was done
-// since.
+// Take returns the bills that are new or have changed since the last call, and
+// the work done since. compactions are those of the file, whose data complete
+// the bills.
 func (l *Ledger) Take(compactions []transcript.Event) ([]transcript.Bill, transcript.Worked) {
 	var list []transcript.Bill
 	for _, a := range l.accounts {

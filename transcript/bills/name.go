@@ -6,10 +6,10 @@ import (
 	"strings"
 )
 
-// nameBytes bounds a file's name.
+// nameBytes limits the name of a file.
 const nameBytes = 120
 
-// nameOf is what a file is called in a bill: its path below the folder, else
+// nameOf returns the name of a file in a bill: its path below the folder, else
 // its last element. path is as the line writes it.
 func nameOf(path, folder []byte) string {
 	name := string(path)

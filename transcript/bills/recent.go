@@ -7,11 +7,11 @@ import (
 )
 
 // recent holds the newest of many keys in their order. It is searched only
-// after boundaries, so that to add is all that must be fast.
+// after boundaries, so only add must be fast.
 type recent struct {
 	keys  []transcript.Key
-	total int // of all that were added
-	taken int // as many of these have been handed out
+	total int // number of keys added
+	taken int // number of these that take has returned
 }
 
 func (r *recent) add(k transcript.Key, most int) {
@@ -22,7 +22,7 @@ func (r *recent) add(k transcript.Key, most int) {
 	r.total++
 }
 
-// first are those of the first n that are not forgotten.
+// first returns those of the first n added keys that have not been dropped.
 func (r *recent) first(n int) []transcript.Key {
 	return r.keys[:max(0, n-(r.total-len(r.keys)))]
 }

@@ -5,9 +5,10 @@ import (
 )
 
 const (
-	// sketchBytes is how much of a prompt is looked at.
+	// sketchBytes is the length of the beginning of a prompt that is used.
 	sketchBytes = 1024
-	// sketchWords: a shorter prompt, such as "go on", is no repetition.
+	// sketchWords is the minimum number of words: a shorter prompt, such as "go
+	// on", does not count as a repetition.
 	sketchWords = 5
 )
 

@@ -7,17 +7,17 @@ import (
 	"sm/transcript/bills"
 )
 
-// KeepBills has the fold make bills.
+// KeepBills makes the fold produce bills.
 func (f *Fold) KeepBills() {
 	f.bills = &bills.Ledger{}
 }
 
-// bill hands a record that counts to the ledger; compactions are handed to it
-// where they are known to be some.
+// bill passes a record that counts to the ledger. Compactions are passed on
+// where they are recognized.
 func (f *Fold) bill(e *transcript.Entry) {
 	switch e.Kind {
 	case transcript.KindReading:
-		_, known := f.costs[cmp.Or(e.Message, e.UUID)] // by an earlier line of the message
+		_, known := f.costs[cmp.Or(e.Message, e.UUID)] // from an earlier line of the message
 		f.bills.Reply(e, !known)
 	case transcript.KindTurnStart:
 		if e.Titled == transcript.TitlePrompt {

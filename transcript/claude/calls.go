@@ -7,8 +7,8 @@ import (
 	"sm/transcript/jsonwalk"
 )
 
-// block reads one block of a message's content and keeps it when it is a tool's call or
-// result. It reports whether it is a result.
+// block reads one block of a message's content and stores it if it is a tool's
+// call or result. It reports whether it is a result.
 func (w *walker) block(e *transcript.Entry) (result bool) {
 	var kind, id, name, of jsonwalk.Text
 	var on []byte
@@ -44,8 +44,8 @@ func (w *walker) block(e *transcript.Entry) (result bool) {
 	return false
 }
 
-// input gives what a tool is asked to work on, nil for nothing. Of several members that name
-// it the most specific counts.
+// input returns the object of a tool's call, nil for none. Of several members
+// that name it the most specific counts.
 func (w *walker) input(value jsonwalk.Text) (on []byte) {
 	names := [...]string{"file_path", "notebook_path", "command", "url", "pattern", "path", "query"}
 	most := len(names) - 1
@@ -71,7 +71,8 @@ func toolOf(name []byte) transcript.Tool {
 	return transcript.ToolOther
 }
 
-// ownCalls keeps the calls of a model's record, the results of a user's, and none of another.
+// ownCalls returns the calls of a model's record or the results of a user's
+// record, and none of other records.
 func ownCalls(kind []byte, calls []transcript.Call) []transcript.Call {
 	if len(calls) == 0 {
 		return calls

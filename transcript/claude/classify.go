@@ -12,18 +12,19 @@ import (
 )
 
 const (
-	// digestBytes: shorter summaries are no proof of a common origin.
+	// digestBytes is the minimum length of a summary that proves a common
+	// origin.
 	digestBytes = 200
-	// synthetic is the model in rows that the client writes by itself, such as for API
-	// errors: they have no cost and no context size.
+	// synthetic is the model in records that the client writes by itself, for
+	// example for API errors: they have no cost and no context size.
 	synthetic = "<synthetic>"
 )
 
-// noLeaf marks the end of a conversation that was rewound.
+// noLeaf is the leaf of a conversation that was rewound to its beginning.
 const noLeaf = "00000000-0000-0000-0000-000000000000"
 
-// notPrompts begin user records that the client writes around commands. They are
-// no prompts, though some lack isMeta.
+// notPrompts are the prefixes of user records that the client writes around
+// commands. They are no prompts, though some lack isMeta.
 var notPrompts = [...]string{
 	"<command-name>",
 	"<command-message>",
@@ -31,11 +32,11 @@ var notPrompts = [...]string{
 	"<bash-",
 }
 
-// cleared is near the beginning of the record with which a session that /clear has
-// begun opens.
+// cleared is near the beginning of the first record of a session that began
+// with /clear.
 const cleared = "<command-name>/clear</command-name>"
 
-// classify sets the kind of the record, once all of its fields are known.
+// classify sets the kind of the record, after all its fields have been read.
 func (r *record) classify(w *walker, line []byte, e *transcript.Entry) {
 	e.Side = r.sidechain
 	e.CWD = w.Decode(r.cwd)
@@ -54,8 +55,9 @@ func (r *record) classify(w *walker, line []byte, e *transcript.Entry) {
 		case "turn_duration":
 			e.Kind = transcript.KindTurnEnd
 		case "informational":
-			// Clients since 2.1.299 write it after they compacted an idle conversation, or
-			// used a summary that they wrote while the user was away.
+			// Clients since 2.1.299 write it after they have compacted an idle
+			// conversation, or used a summary that they wrote while the user
+			// was away.
 			content := w.Decode(r.queued)
 			if bytes.HasPrefix(content, []byte("Compacted while idle")) ||
 				bytes.HasPrefix(content, []byte("Compacted using a summary written while you were away")) {
@@ -86,8 +88,8 @@ func (r *record) classify(w *walker, line []byte, e *transcript.Entry) {
 	case "attachment":
 		if string(w.Decode(r.attachment)) == "hook_additional_context" {
 			e.Kind = transcript.KindContext
-			// One string a line: those of sm itself, if there are any, as several hooks may
-			// have answered at once, and else all.
+			// One string a line. Several hooks may have answered at once: if
+			// there are texts of sm itself, only those count.
 			all := jsonwalk.Texts(r.attached.Bytes(line), "")
 			if slices.ContainsFunc(all, wording.IsOurs) {
 				all = slices.DeleteFunc(all, func(s []byte) bool { return !wording.IsOurs(s) })
@@ -147,7 +149,7 @@ func (r *record) boundary(w *walker, e *transcript.Entry) {
 		string(w.Decode(r.preserved)) == string(w.Decode(r.uuid))
 	e.PreTokens = r.pre
 	e.Precomputed = r.precomputed
-	if !r.precomputed { // else it is the time to swap in the summary
+	if !r.precomputed { // otherwise it is the time taken to insert the summary
 		e.Duration = time.Duration(r.duration) * time.Millisecond
 	}
 	e.Trigger = transcript.TriggerOf(string(w.Decode(r.trigger)))
@@ -184,7 +186,7 @@ func (r *record) user(w *walker, line []byte, e *transcript.Entry) {
 				e.Text = "/clear"
 			}
 			if p == "<bash-" && bytes.HasPrefix(e.Version, []byte("1.")) {
-				e.Parent = 0 // always the first caveat of the process: no rewind
+				e.Parent = 0 // always the first caveat of the process, which shows no rewind
 			}
 			e.Kind = transcript.KindAside
 			return
@@ -196,7 +198,7 @@ func (r *record) user(w *walker, line []byte, e *transcript.Entry) {
 	}
 	e.Kind = transcript.KindTurnStart
 	e.Turn = r.turn
-	if r.meta || outside { // the client wraps such a message in words of its own
+	if r.meta || outside { // the client wraps this message in words of its own
 		return
 	}
 	if own := unwrap(body); wording.IsOurs(own) {
@@ -207,7 +209,7 @@ func (r *record) user(w *walker, line []byte, e *transcript.Entry) {
 	}
 }
 
-// unwrap takes off what clients since 2.1.328 put around a long paste.
+// unwrap removes the element in which clients since 2.1.328 wrap a long paste.
 func unwrap(body []byte) []byte {
 	rest, wrapped := bytes.CutPrefix(body, []byte("<pasted_content"))
 	_, rest, whole := bytes.Cut(rest, []byte(">"))

@@ -2,22 +2,23 @@ package claude
 
 import "sm/transcript/jsonwalk"
 
-// clearing has the tool results that were left out of the request of a message
-// (message.context_management): by the client, or by the API in edits that it
-// reports. The client uses them for the context size as tokens does.
+// clearing describes the tool results that were left out of the request of a
+// message (message.context_management): by the client, or by the API in edits
+// that it reports. The client computes the context size from them like tokens
+// does.
 type clearing struct {
 	reported  bool
-	cut       int64 // calls whose results the client has left out
+	cut       int64 // number of calls whose results the client left out
 	estimate  int64
 	estimated bool
-	measured  bool  // the estimate rests on the sizes of prompts
-	edits     bool  // the API reports edits, none perhaps
-	edited    int64 // tokens that they have cleared
+	measured  bool  // the estimate is based on the sizes of prompts
+	edits     bool  // the API reports edits, possibly none
+	edited    int64 // number of tokens that the edits cleared
 }
 
-// tokens is what was cleared. What the client has cut by itself is its own estimate; an
-// edit of the API counts at its report, but at no more than the client's estimate, which
-// wins where it was measured.
+// tokens returns the number of cleared tokens. For results that the client left
+// out it is the client's estimate. For edits of the API it is the API's figure,
+// at most the client's estimate; a measured estimate replaces that figure.
 func (c clearing) tokens() int64 {
 	switch {
 	case c.cut > 0:
@@ -50,7 +51,7 @@ func (w *walker) clearing(value jsonwalk.Text) (c clearing) {
 	return c
 }
 
-// edits sums up what the edits that clear tool results have cleared.
+// edits returns the sum of the tokens cleared by edits that clear tool results.
 func (w *walker) edits(value jsonwalk.Text) (any bool, tokens int64) {
 	any = value.None() && w.Peek() == '['
 	for in := w.Enter(value, '['); in && w.Next(']'); {

@@ -5,7 +5,7 @@ import (
 	"sm/transcript/clients"
 )
 
-// Client describes Claude Code, with its transcripts in these folders.
+// Client returns the description of Claude Code, with its transcripts in dirs.
 func Client(dirs ...string) clients.Client {
 	return clients.Client{
 		Format:   Format(),

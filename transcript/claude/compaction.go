@@ -9,9 +9,9 @@ import (
 	"sm/transcript/claude/hook"
 )
 
-// compacted counts a compact_boundary; a marker waits for its summary. A
-// summary that came before it and names it has been counted as a compaction of
-// its own: the two are one.
+// compacted counts a compact_boundary; a marker waits for its summary. If a
+// summary that names the boundary came before it, it was counted as a
+// compaction of its own: the two are one compaction.
 func (f *Fold) compacted(e *transcript.Entry, now moment) {
 	ev := transcript.Event{
 		Compaction: transcript.Compaction{
@@ -55,12 +55,12 @@ func (f *Fold) compacted(e *transcript.Entry, now moment) {
 	f.compact(ev, now)
 }
 
-// awayAfter is how long after the last reply a client begins a summary for a user
-// who is away: nine tenths of the prompt cache's hour.
+// awayAfter is the time after the last reply at which a client begins a summary
+// for a user who is away: nine tenths of the prompt cache's hour.
 const awayAfter = transcript.Instant(54 * time.Minute)
 
 // trigger returns the trigger of a boundary. The client writes "auto" for idle
-// compactions, too: they happen while no turn is open, or swap in a summary that
+// compactions, too. They happen while no turn is open, or insert a summary that
 // was written while the user was away.
 func (f *Fold) trigger(e *transcript.Entry) transcript.Trigger {
 	away := e.Precomputed && f.reading.at != 0 && e.At-f.reading.at >= awayAfter
@@ -115,8 +115,9 @@ func (f *Fold) summary(e *transcript.Entry, now moment) {
 	}, now)
 }
 
-// owner finds the boundary that a summary belongs to: the boundary that it names, or
-// that names it, else the file's last compaction if that still lacks a summary.
+// owner returns the index of the boundary that a summary belongs to, -1 for
+// none: the boundary that it names, or that names it, else the file's last
+// compaction if that still lacks a summary.
 func (f *Fold) owner(e *transcript.Entry) int {
 	for i := len(f.Compactions) - 1; i >= 0; i-- {
 		c := &f.Compactions[i]
@@ -132,7 +133,7 @@ func (f *Fold) owner(e *transcript.Entry) int {
 	return -1
 }
 
-// title counts a title as a compaction where the transcript is as bare as the
+// title counts a title as a compaction if the transcript is as bare as the
 // first clients were described: no record names a client version, and a reading
 // came before.
 func (f *Fold) title(now moment) bool {
@@ -147,11 +148,12 @@ func (f *Fold) title(now moment) bool {
 	return true
 }
 
-// nameless sets the keys of compactions without a uuid apart. Keys are stored: it stays.
+// nameless distinguishes the keys of compactions without a uuid. Keys are
+// stored: never change it.
 const nameless = 0xbb67ae8584caa73b
 
 func (f *Fold) compact(ev transcript.Event, now moment) {
-	if ev.Key == 0 { // nameless: its place names it, so that a file read again gives the same key
+	if ev.Key == 0 { // the index gives the same key when the file is read again
 		ev.Key = transcript.Join(f.name, nameless, transcript.Key(len(f.Compactions)))
 	}
 	i := f.Tally.Add(ev)

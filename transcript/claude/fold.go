@@ -11,9 +11,9 @@ import (
 )
 
 // Fold adds up the lines of one transcript. The zero value is not ready: see
-// [NewFold]. A Fold remembers the uuid of each record that counted and the cost of
-// each message, so it grows with its file; what must be kept of an idle file is
-// its Session alone, for folding the file again gives the rest.
+// [NewFold]. A Fold remembers the uuid of each record that counted and the cost
+// of each message, so it grows with its file. Of an idle file only the Session
+// must be kept, because folding the file again restores the rest.
 type Fold struct {
 	transcript.Tally
 	name     transcript.Key
@@ -21,25 +21,25 @@ type Fold struct {
 	seen     map[transcript.Key]struct{}
 	costs    map[transcript.Key]cost
 	newest   priced           // one of costs
-	marker   transcript.Event // a boundary that is none unless a summary follows, until then
+	marker   transcript.Event // a boundary that counts only if a summary follows, until then
 	boundary moment           // of the newest compaction
 	reading  moment           // of the newest reading
 	line     line             // the order in which the file was written
-	chain    chain            // what the conversation consists of
-	order    int64            // records so far; orders equal times
-	turn     int64            // of the newest prompt, by the client's count; 0 for unknown
+	chain    chain            // the present conversation
+	order    int64            // number of records so far; orders equal times
+	turn     int64            // the newest prompt's, by the client's count; 0 for unknown
 	rested   bool             // a turn ended, and neither prompt nor reply followed
 	clock    transcript.Instant
-	domain   transcript.Key // that of the newest reading
+	domain   transcript.Key // session of the newest reading
 	titled   bool           // a title has counted since the last reading
 	keyless  transcript.Key // counts messages without id
 	titles   titles
-	bills    *bills.Ledger      // nil unless bills are wanted
+	bills    *bills.Ledger      // nil unless bills were requested
 	before   transcript.Instant // the newest stamp before this record
-	walker   walker             // which is not made anew for each line: that takes time
+	walker   walker             // reused for each line, to save time
 }
 
-// cost is a Usage in a third of the space; figures of one message fit.
+// cost is a Usage in a third of the space, which suffices for one message.
 type cost struct {
 	input, creation, read, output uint32
 }
@@ -59,7 +59,7 @@ type priced struct {
 	cost
 }
 
-// moment is a place in time, and in the file among equal times.
+// moment is a time, and the position in the file among equal times.
 type moment struct {
 	at    transcript.Instant
 	order int64
@@ -69,9 +69,10 @@ func (m moment) after(n moment) bool {
 	return m.at > n.at || m.at == n.at && m.order > n.order
 }
 
-// NewFold begins a transcript. The name, that of the file without its folder, makes
-// keys for records that have none of their own. In a subagent's file all records
-// are of a subagent and count as if they were not.
+// NewFold returns a fold for a transcript. The name, that of the file without
+// its folder, is used in the keys of records that have none of their own. In a
+// subagent's file all records are from a subagent, and they count like those of
+// a session.
 func NewFold(name string, subagent bool) *Fold {
 	return &Fold{
 		name:     transcript.KeyOf([]byte(name)),
@@ -82,8 +83,8 @@ func NewFold(name string, subagent bool) *Fold {
 	}
 }
 
-// Facts are the title, and whether records were dropped at a compaction: these
-// records name neither a subagent's parent nor a window.
+// Facts returns the title, and whether records were dropped at a compaction.
+// Claude Code records neither a subagent's parent nor a window.
 func (f *Fold) Facts() transcript.Facts {
 	if f.subagent {
 		return transcript.Facts{}
@@ -96,8 +97,9 @@ func (f *Fold) Facts() transcript.Facts {
 	}
 }
 
-// Line scans one line, without its newline, and adds it; n is its length with the
-// newline. err is why the line holds no record; for fresh see Add.
+// Line scans one line, without its newline, and adds it; n is its length with
+// the newline. err is the reason why the line holds no record; for fresh see
+// Add.
 func (f *Fold) Line(line []byte, n int, e *transcript.Entry) (fresh bool, err error) {
 	f.walker.Begin(line)
 	err = f.walker.scan(line, e)
@@ -106,8 +108,8 @@ func (f *Fold) Line(line []byte, n int, e *transcript.Entry) (fresh bool, err er
 }
 
 // Add adds one record, and completes it from the records before it. It returns
-// false for records that only change times: repetitions of an earlier record of
-// this file, records of subagents, and those without a meaning here.
+// false for records that change only times: repetitions of an earlier record of
+// this file, records of subagents, and records without a meaning here.
 func (f *Fold) Add(e *transcript.Entry) (fresh bool) {
 	s := &f.Session
 	f.order++
@@ -192,11 +194,12 @@ func (f *Fold) Add(e *transcript.Entry) (fresh bool) {
 	return true
 }
 
-// moment returns the time of a record. A record without a time takes its position
-// in the file, and so does a reading of another session than the one before it, as
-// clients have written into the wrong file: times order readings only within a
-// session. (A fork uses its own name in all that it copies.) A stamp far behind
-// earlier ones means that those were ahead of the time.
+// moment returns the time of a record. A record without a time is placed by its
+// position in the file. So is a reading of another session than the one before
+// it, because clients have written into the wrong file: times order readings
+// only within a session. (A fork writes its own session id in all records that
+// it copies.) A stamp far behind earlier ones means that those were ahead of
+// the time.
 func (f *Fold) moment(e *transcript.Entry) moment {
 	if e.Kind == transcript.KindReading {
 		id := transcript.KeyOf(e.SessionID)
@@ -237,12 +240,12 @@ func (f *Fold) read(e *transcript.Entry, now moment) {
 	s.Blank = f.boundary.after(f.reading)
 }
 
-// message counts an API message once, at the line with the largest output.
+// message counts an API message once, by the line with the largest output.
 func (f *Fold) message(e *transcript.Entry, n *int, sum *transcript.Usage, side bool) {
 	id := cmp.Or(e.Message, e.UUID)
 	if id == 0 {
-		// Without any name each line is a message; its place names it, so that a
-		// file read again gives the same keys.
+		// Without any id each line counts as a message. Its key is derived from
+		// its index, so that a file read again gets the same keys.
 		f.keyless++
 		id = transcript.Join(f.name, f.keyless)
 	}
@@ -254,7 +257,8 @@ func (f *Fold) message(e *transcript.Entry, n *int, sum *transcript.Usage, side 
 		}
 	}
 	was := c.usage()
-	// The lines of one message come in any order. Output grows while it is written.
+	// The lines of one message come in any order. Its output grows while it is
+	// written.
 	u := &e.Usage
 	if known && cmp.Or(
 		cmp.Compare(u.Output, was.Output),
@@ -287,9 +291,9 @@ func (f *Fold) message(e *transcript.Entry, n *int, sum *transcript.Usage, side 
 	})
 }
 
-// Peek returns the session after one line more, and does not change the fold: for
-// a complete last line without its newline. ok is false if the line is no record,
-// or only the beginning of one. It copies the fold, which is slow.
+// Peek returns the session after one more line, without changing the fold. It
+// is for a complete last line without its newline. ok is false if the line is
+// no record, or only the beginning of one. Peek copies the fold, which is slow.
 func (f *Fold) Peek(line []byte) (s transcript.Session, ok bool) {
 	var e transcript.Entry
 	g := *f
@@ -307,7 +311,7 @@ func (f *Fold) Peek(line []byte) (s transcript.Session, ok bool) {
 	return g.Session, true
 }
 
-// Take returns what the lines since the last call have brought.
+// Take returns the results of the lines since the last call.
 func (f *Fold) Take() transcript.News {
 	n := f.Tally.Take()
 	n.Unknown = f.walker.unknown

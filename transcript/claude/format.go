@@ -11,9 +11,10 @@ import (
 	"sm/transcript"
 )
 
-// Format is how Claude Code keeps its transcripts: <project>/<session>.jsonl below a folder
-// called projects, subagents' in files agent-….jsonl beside or below their session, and
-// beside that folder the registry of running clients, sessions/<pid>.json.
+// Format describes the transcripts of Claude Code: <project>/<session>.jsonl
+// below a folder called projects, those of subagents in files agent-….jsonl
+// beside or below their session, and beside that folder the registry of running
+// clients, sessions/<pid>.json.
 func Format() *transcript.Format {
 	return &transcript.Format{
 		Client:   "claude",
@@ -34,9 +35,9 @@ func Format() *transcript.Format {
 	}
 }
 
-// identify reads a path: the session's id or the agent's name, and, for the files that
-// clients since 2.1.2 write for subagents, the session they belong to. Other .jsonl files
-// that clients write among the subagents' are no transcripts.
+// identify parses a path: the session's id or the subagent's name and, for
+// subagents of clients since 2.1.2, the session they belong to. Other .jsonl
+// files that clients write among those of subagents are no transcripts.
 func identify(path string) (f transcript.File, ok bool) {
 	name, ok := strings.CutSuffix(filepath.Base(path), ".jsonl")
 	f = transcript.File{Name: name, Subagent: strings.HasPrefix(name, "agent-")}
@@ -50,11 +51,12 @@ func identify(path string) (f transcript.File, ok bool) {
 	return f, ok
 }
 
-// isProject reports whether a folder is named like a client's project: by its
+// isProject reports whether a folder has the name of a client's project: its
 // absolute path with dashes.
 func isProject(name string) bool { return strings.HasPrefix(name, "-") }
 
-// rootOf takes <config>/projects/<project>/<session>.jsonl apart.
+// rootOf returns <config>/projects of
+// <config>/projects/<project>/<session>.jsonl.
 func rootOf(path, session string) (root string, ok bool) {
 	project := filepath.Dir(path)
 	return filepath.Dir(project), session != "" && filepath.Base(path) == session+".jsonl" &&
@@ -67,9 +69,9 @@ func isClient(name string) bool {
 	return ok && err == nil && n > 1
 }
 
-// readClient reads an entry of the registry, a file that is internal to the client: a field
-// that has changed its type leaves the others. whole is false when the text is no JSON
-// object, perhaps not yet.
+// readClient parses an entry of the registry, a file that is internal to the
+// client. A field whose type has changed does not affect the others. whole is
+// false if the text is no JSON object, perhaps because it is incomplete.
 func readClient(_ string, text []byte) (c transcript.Client, whole bool) {
 	var in struct {
 		transcript.Client
@@ -84,7 +86,7 @@ func readClient(_ string, text []byte) (c transcript.Client, whole bool) {
 	if c = in.Client; in.Millis > 0 {
 		c.Updated = time.UnixMilli(in.Millis).UTC()
 	}
-	if in.Source == "derived" { // as web-4a, of the folder: the title says more
+	if in.Source == "derived" { // such as web-4a, from the folder; the title is better
 		c.Name = ""
 	}
 	return c, true

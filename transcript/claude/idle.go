@@ -5,22 +5,23 @@ import (
 	"time"
 )
 
-// How clients since 2.1.299 compact while they are idle, read in the program of
-// 2.1.330 and observed with it.
+// The rules by which clients since 2.1.299 compact while they are idle, read in
+// the program of 2.1.330 and observed with it.
 const (
 	// idleTTL is the lifetime of cache entries with which clients compact while idle.
 	idleTTL = "1h"
-	// idleLead is how long before the cache expires they do: a tenth of its lifetime.
+	// idleLead is how long before the cache expires clients compact: a tenth of
+	// its lifetime.
 	idleLead = 6 * time.Minute
-	// idleTokens is the smallest context that they compact, unless a variable sets
-	// another, which leastIdleTokens bounds.
+	// idleTokens is the smallest context that clients compact, unless a
+	// variable sets another size, of at least leastIdleTokens.
 	idleTokens      = 200_000
 	leastIdleTokens = 100_000
 )
 
-// IdleCompaction returns when a client that stays idle compacts a context of that many
-// tokens. ttl and expires are those of its prompt cache by the status line. It is the
-// zero time if the client does not.
+// IdleCompaction returns the time at which a client that stays idle compacts a
+// context of that many tokens, the zero time if it does not. ttl and expires
+// are those of its prompt cache according to the status line.
 func (a *AutoCompact) IdleCompaction(tokens int64, ttl string, expires time.Time) time.Time {
 	least := int64(idleTokens)
 	if n, err := strconv.ParseInt(a.IdleMin, 10, 64); err == nil {

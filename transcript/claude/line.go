@@ -6,23 +6,24 @@ import (
 	"sm/transcript"
 )
 
-// far is by how much stamps may be out of order in a file without saying anything: the
-// lines of parallel calls are, by moments.
+// far is the largest insignificant disorder of the stamps in a file: the lines
+// of parallel calls are slightly out of order.
 const far = transcript.Instant(30 * time.Second)
 
-// line decides whether the order of a file is the order of events. It is, except
-// in the file of a fork, which has the fork's own first records before the older
-// ones that it copies. The first record shows it: its parent is not in the file.
+// line decides whether the order of a file is the order of events. It is,
+// except in the file of a fork, which has the fork's own first records before
+// the older ones that it copies. The first record of such a file shows this:
+// its parent is not in the file.
 type line struct {
 	begun   bool
-	torn    bool               // the first record goes on from another
-	head    transcript.Instant // the stamp of the first record while copies are to come, else 0
-	copying bool               // they have begun
+	torn    bool               // the first record continues another
+	head    transcript.Instant // stamp of the first record while copies may follow, else 0
+	copying bool               // the copies have begun
 }
 
-// rules reports whether a record's place in the file counts more than a stamp that is far
-// from its neighbours. Only readings and compactions ask: what users typed may be
-// written down later.
+// rules reports whether the position of a record in the file counts more than a
+// stamp that is far from its neighbours. It is true only for readings and
+// compactions: a user's input may be written later.
 func (l *line) rules(e *transcript.Entry) bool {
 	if !l.begun && e.UUID != 0 &&
 		(e.Kind == transcript.KindReading || e.Kind == transcript.KindTurnStart ||
@@ -36,7 +37,7 @@ func (l *line) rules(e *transcript.Entry) bool {
 		if e.At < l.head {
 			l.copying = true
 		} else if l.copying {
-			l.head = 0 // the fork goes on
+			l.head = 0 // the fork's own records continue
 		}
 	}
 	return l.head == 0 &&

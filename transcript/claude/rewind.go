@@ -2,9 +2,9 @@ package claude
 
 import "sm/transcript"
 
-// chain describes the conversation as the model has it. A client that is rewound
-// (Esc Esc) goes back to the point before a prompt, and its next user record then takes
-// the place of that prompt: behind the same parent.
+// chain describes the conversation as the model has it. A client that is
+// rewound (Esc Esc) returns to the point before a prompt, and its next user
+// record then replaces that prompt: it has the same parent.
 type chain struct {
 	points   []point
 	spot           // the newest reading in the order of the file, empty after a compaction
@@ -16,31 +16,31 @@ type chain struct {
 	before   transcript.Instant
 	at       transcript.Instant
 	started  int64          // the newest prompt
-	ends     bool           // the client writes down where turns end
-	session  transcript.Key // that the newest user record names
+	ends     bool           // the client records the ends of turns
+	session  transcript.Key // session of the newest user record
 }
 
-// spot is a reading with its place.
+// spot is a reading with its position.
 type spot struct {
 	reading transcript.Reading
 	place   moment
 }
 
-// point is the place of a user record: what a rewind goes back to.
+// point is the position of a user record, to which a rewind can return.
 type point struct {
 	parent transcript.Key
-	before transcript.Instant // the newest stamp ahead of it
-	spot                      // the newest reading ahead of it
+	before transcript.Instant // the newest stamp before it
+	spot                      // the newest reading before it
 	order  int64
 }
 
-// pointsKept bounds the points, and so the memory of a live session: a rewind to a prompt
-// further back than that is seen with the next reply alone.
+// pointsKept limits the points, and so the memory of a live session. A rewind
+// to an older prompt is noticed only with the next reply.
 const pointsKept = 256
 
-// step takes a prompt or an aside, and reports whether the conversation was rewound
-// before it. A record older than the newest reading does not rewind: some clients write a
-// conversation down once more, under new names.
+// step processes a prompt or an aside, and reports whether the conversation was
+// rewound before it. A record older than the newest reading is no rewind: some
+// clients write a conversation a second time, under new ids.
 func (f *Fold) step(e *transcript.Entry, before transcript.Instant) bool {
 	c := &f.chain
 	c.replaced = false
@@ -58,8 +58,8 @@ func (f *Fold) step(e *transcript.Entry, before transcript.Instant) bool {
 	if e.Parent == 0 {
 		return false
 	}
-	// A client rewinds at its prompt alone. What is queued in the midst of a turn may be
-	// written behind an old record.
+	// A client rewinds only at its prompt. A message queued during a turn may
+	// have an old record as its parent.
 	working := f.Session.InTurn && f.chain.ends && f.chain.place.order > f.chain.started
 	if e.At != 0 && e.At >= f.reading.at && e.Text != "/clear" && !working {
 		for i := len(c.points) - 1; i >= 0 && !c.replaced; i-- {
@@ -98,9 +98,9 @@ func (f *Fold) rewind(e *transcript.Entry, to point, until transcript.Instant) {
 	e.Cleared = to.reading.Cleared
 }
 
-// rewindNoted takes the client's own note. It is needed where the conversation went back
-// to its very beginning: the next prompt is then written behind the newest record, as if
-// it went on from there.
+// rewindNoted processes the client's own note. It is needed for a rewind to the
+// very beginning of the conversation, because the next prompt then has the
+// newest record as its parent, as if the conversation continued from there.
 func (f *Fold) rewindNoted(e *transcript.Entry) bool {
 	c := &f.chain
 	if c.step == 0 || c.replaced || c.place.order == 0 || c.place.order > c.step {

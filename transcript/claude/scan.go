@@ -19,9 +19,9 @@ type record struct {
 	operation, queued, leaf           jsonwalk.Text
 	branch, custom, generated, summed jsonwalk.Text
 	explicit                          bool
-	continued                         jsonwalk.Text // the session that goes on
-	source                            jsonwalk.Text // what sent a prompt
-	turn                              int64         // that a prompt belongs to
+	continued                         jsonwalk.Text // the session that continues this one
+	source                            jsonwalk.Text // the sender of a prompt
+	turn                              int64         // the turn of a prompt
 }
 
 // apiMessage is the API message of a record.
@@ -34,14 +34,15 @@ type apiMessage struct {
 	prompt    bool // the content is no tool's result
 }
 
-// metadata is what a boundary has.
+// metadata is the metadata of a boundary.
 type metadata struct {
 	trigger, segment, preserved jsonwalk.Text // the last two name the summary
 	pre, duration               int64
 	instantly, precomputed      bool
 }
 
-// walker reads the records of this client, one after another: Begin comes before each.
+// walker reads the records of this client, one after another. Call Begin before
+// each.
 type walker struct {
 	jsonwalk.Walker
 	clock   jsonwalk.Clock
@@ -55,10 +56,10 @@ type usage struct {
 }
 
 // scan reads one line of a transcript, without its newline, into e. It returns
-// [jsonwalk.ErrBlank] or [jsonwalk.ErrNotJSON] for lines that hold no record; e is then empty.
-// A line is valid where encoding/json takes it as valid, and of repeated keys the last one
-// counts, as there; but keys are matched to the letter, and a field of the wrong
-// type is as if absent.
+// [jsonwalk.ErrBlank] or [jsonwalk.ErrNotJSON] for lines that hold no record; e
+// is then empty. As in encoding/json, which accepts the same lines, the last of
+// repeated keys counts. Unlike there, keys must match exactly, and a field of
+// the wrong type counts as absent.
 func (w *walker) scan(line []byte, e *transcript.Entry) error {
 	*e = transcript.Entry{Calls: e.Calls[:0]}
 	var r record
@@ -71,8 +72,8 @@ func (w *walker) scan(line []byte, e *transcript.Entry) error {
 	return nil
 }
 
-// read walks over the top level of a record. What e holds as plain values is
-// stored at once, the rest in r.
+// read reads the top level of a record. Values that e holds unchanged are
+// stored there, the others in r.
 func (r *record) read(w *walker, e *transcript.Entry) {
 	for name, value := range w.Members(jsonwalk.Text{}) {
 		switch string(name) {
@@ -176,8 +177,9 @@ func (r *record) attach(w *walker, value jsonwalk.Text) {
 	}
 }
 
-// blocks looks at the content of a message no closer than to distinguish what a user wrote
-// from the calls of tools and their results, which are most of a transcript's bytes.
+// blocks reads the content of a message only as far as needed to distinguish
+// the text of a user from calls of tools and their results, which are most of a
+// transcript's bytes.
 func (r *record) blocks(w *walker, value jsonwalk.Text, e *transcript.Entry) {
 	e.Calls = e.Calls[:0]
 	if r.prompt = !value.None(); r.prompt {

@@ -17,6 +17,6 @@ func SubagentType(meta []byte) string {
 	var m struct {
 		Type string `json:"agentType"`
 	}
-	_ = json.Unmarshal(meta, &m) // which leaves it empty
+	_ = json.Unmarshal(meta, &m) // leaves m empty if invalid
 	return m.Type
 }

@@ -10,28 +10,32 @@ import (
 	"sm/transcript/clients"
 )
 
-// AutoCompact computes the automatic compaction of a client with these settings.
+// AutoCompact computes the automatic compaction of a client with these
+// settings.
 type AutoCompact hook.AutoCompact
 
-// How clients compute the size at which they compact, read in their programs and held
-// against running ones from 2.0.30 to 2.1.330.
+// The rules by which clients compute the size at which they compact, read in
+// their programs and compared with running ones from 2.0.30 to 2.1.330.
 const (
-	// outputReserve is the part of a window that is reserved for the next answer,
-	// oldOutputReserve that of clients before 2.1.21, unless configured otherwise.
+	// outputReserve is the part of a window that is reserved for the next
+	// answer, unless configured otherwise. oldOutputReserve is that of clients
+	// before 2.1.21.
 	outputReserve    = 20_000
 	oldOutputReserve = 32_000
 	mostOutput       = 64_000
-	// compactBuffer is kept free besides.
+	// compactBuffer is the number of tokens kept free in addition.
 	compactBuffer = 13_000
-	// leastAutoWindow is the smallest window that a client accepts for compacting: a
-	// smaller one in the environment counts as this one, in the settings it is ignored.
+	// leastAutoWindow is the smallest window that a client accepts for
+	// compacting. It replaces a smaller one in the environment; a smaller one
+	// in the settings is ignored.
 	leastAutoWindow = 100_000
 )
 
-// Basis returns how a client of that version and model decides to compact. Since
-// 2.1.197 a client compares with the computed size only where a window is configured,
-// or where the model has a default window of its own: claude-sonnet-4-6 has one,
-// claude-sonnet-4-5 has none. An account's server may set one for any model.
+// Basis returns the rule by which a client of that version and model decides to
+// compact. Since 2.1.197 a client compares the context with the computed size
+// only if a window is configured, or if the model has a default window of its
+// own: claude-sonnet-4-6 has one, claude-sonnet-4-5 has none. An account's
+// server may set one for any model.
 func (a *AutoCompact) Basis(model, version string) clients.Basis {
 	switch {
 	case version == "":
@@ -68,18 +72,19 @@ func (a *AutoCompact) CompactsAt(window int64, model, version string) int64 {
 	return max(0, at)
 }
 
-// window returns the configured window for compaction, 0 for the model's own.
+// window returns the configured window for compaction, 0 for the model's own
+// window.
 func (a *AutoCompact) window(model, version string) int64 {
-	if atLeast(version, 2, 1, 53) { // 2.1.52 does not know the variable, 2.1.75 does
+	if atLeast(version, 2, 1, 53) { // 2.1.52 ignores the variable, 2.1.75 reads it
 		if n := envWindow(a.Window, version); n > 0 {
 			return n
 		}
 	}
-	if !atLeast(version, 2, 1, 76) { // 2.1.75 does not know the setting, 2.1.100 does
+	if !atLeast(version, 2, 1, 76) { // 2.1.75 ignores the setting, 2.1.100 reads it
 		return 0
 	}
 	best := transcript.WindowRule{Tokens: a.Setting}
-	for name, tokens := range a.Models { // claude-opus-4 names claude-opus-4-8 too, where that has no name of its own
+	for name, tokens := range a.Models { // claude-opus-4 includes an unlisted claude-opus-4-8
 		rule := transcript.WindowRule{Model: name, Tokens: tokens}
 		if rule.Names(model) && len(name) > len(best.Model) {
 			best = rule
@@ -91,11 +96,12 @@ func (a *AutoCompact) window(model, version string) int64 {
 	return best.Tokens
 }
 
-// envWindow reads the variable, 0 for one that the client ignores.
+// envWindow parses the variable. It returns 0 for a value that the client
+// ignores.
 func envWindow(text, version string) int64 {
 	text = strings.ToLower(strings.TrimSpace(text))
 	unit := float64(1)
-	if atLeast(version, 2, 1, 330) { // 2.1.300 takes 200k for 200
+	if atLeast(version, 2, 1, 330) { // 2.1.300 reads 200k as 200
 		switch {
 		case strings.HasSuffix(text, "k"):
 			unit = 1e3
@@ -111,13 +117,14 @@ func envWindow(text, version string) int64 {
 	if n = math.Round(n * unit); err != nil || n < 1 || n > 1e15 {
 		return 0
 	}
-	if atLeast(version, 2, 1, 76) { // 2.1.75 has no least
+	if atLeast(version, 2, 1, 76) { // 2.1.75 has no minimum
 		n = max(n, leastAutoWindow)
 	}
 	return int64(n)
 }
 
-// reserve is what the client keeps free for the next answer.
+// reserve returns the number of tokens that the client keeps free for the next
+// answer.
 func (a *AutoCompact) reserve(version string) int64 {
 	most := int64(outputReserve)
 	usual := int64(outputReserve)
@@ -131,8 +138,8 @@ func (a *AutoCompact) reserve(version string) int64 {
 	return usual
 }
 
-// number is the number that a text begins with, as the client reads it: what follows
-// is passed over. point is "." where a fraction counts.
+// number returns the number with which a text begins, as the client reads it;
+// the rest is ignored. point is "." if a fraction counts.
 func number(text, point string) string {
 	text = strings.TrimSpace(text)
 	text = strings.TrimPrefix(text, "+")
@@ -143,8 +150,8 @@ func number(text, point string) string {
 	return text[:len(text)-len(rest)]
 }
 
-// atLeast reports whether the client has at least that version; an unknown version
-// counts as newest.
+// atLeast reports whether the client has at least that version; an unknown
+// version counts as the newest.
 func atLeast(version string, than ...int) bool {
 	return !hook.AtLeast(version, 0) || hook.AtLeast(version, than...)
 }

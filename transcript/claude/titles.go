@@ -2,21 +2,22 @@ package claude
 
 import "sm/transcript"
 
-// titles are the titles of the session in its file. Clients write them again and again:
-// the newest counts.
+// titles are the titles of the session in its file. Clients write them
+// repeatedly: the newest counts.
 type titles struct {
 	custom, generated, summary, prompt transcript.Title
 	branch                             string // as in the records
-	own                                bool   // a record that names this session has given one
-	named                              bool   // the file is called by its session's id
+	own                                bool   // a record of this session has set a title
+	named                              bool   // the file's name is its session's id
 }
 
 // uuidLength is the length of a session's id.
 const uuidLength = 36
 
-// retitle takes a title. What a fork has copied from another session counts until its own
-// comes. A summary must name a record before it: clients 1.0.17 to 2.0.9 wrote those of
-// other sessions at the head of each file.
+// retitle applies a title. A title that a fork has copied from another session
+// counts until the fork's own one. A summary must name a record before it:
+// clients 1.0.17 to 2.0.9 wrote those of other sessions at the beginning of
+// each file.
 func (f *Fold) retitle(e *transcript.Entry) {
 	t := &f.titles
 	if e.Titled == transcript.TitlePrompt {
@@ -43,7 +44,7 @@ func (f *Fold) retitle(e *transcript.Entry) {
 	}
 	title := transcript.NewTitle(string(e.Title), e.Titled)
 	if e.Titled == transcript.TitleCustom {
-		t.custom = title // an empty one takes it back
+		t.custom = title // an empty title removes it
 	} else {
 		t.generated = title
 	}

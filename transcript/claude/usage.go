@@ -11,7 +11,8 @@ type counts struct {
 	nested                        int64 // ephemeral_5m + ephemeral_1h
 }
 
-// figure is a count of tokens, and whether it is a number that is not negative.
+// figure is a count of tokens; known means that it is a number that is not
+// negative.
 type figure struct {
 	n     int64
 	known bool
@@ -22,8 +23,8 @@ func (w *walker) figure(value jsonwalk.Text) figure {
 	return figure{w.Figure(value), known}
 }
 
-// usage applies the rule of the context size: gateways report cache creation only
-// in the nested object, clients in both, so the larger one is true.
+// usage applies the rule of the context size: gateways report cache creation
+// only in the nested object, clients in both, so the larger figure is right.
 func (c counts) usage() transcript.Usage {
 	return transcript.Usage{
 		Input:         c.input.n,
@@ -33,9 +34,9 @@ func (c counts) usage() transcript.Usage {
 	}
 }
 
-// usage reads a usage object. Where the message took several calls (iterations),
-// the figures at the top are their sum, and the last call that the model itself answered
-// has the size of the context, as in the client.
+// usage reads a usage object. If the message took several calls (iterations),
+// the figures at the top are their sum, and the context size is that of the
+// last call that the model itself answered, as in the client.
 func (w *walker) usage(value jsonwalk.Text) (u usage) {
 	var c counts
 	var calls iterations
@@ -85,9 +86,10 @@ func (w *walker) count(name []byte, value jsonwalk.Text, c *counts) {
 	}
 }
 
-// iterations are the calls of a message: the last one that neither an advisor nor a
-// compaction made, and whether it counts, as the client decides it: an answer, or that of a
-// fallback model, with all four figures and a sum above 0.
+// iterations has the last call of a message that neither an advisor nor a
+// compaction made. known reports whether it counts, by the client's rule: it
+// must be an answer, also of a fallback model, with all four figures and a sum
+// above 0.
 type iterations struct {
 	last  counts
 	known bool
@@ -108,7 +110,8 @@ func (w *walker) iterations(value jsonwalk.Text) (calls iterations) {
 	return calls
 }
 
-// call reads one element of iterations. It is whole when each of its four figures is known.
+// call reads one element of iterations. whole means that all four figures are
+// known.
 func (w *walker) call() (c counts, kind jsonwalk.Text, whole bool) {
 	for name, value := range w.Members(jsonwalk.Text{}) {
 		if string(name) == "type" {

@@ -8,8 +8,9 @@ const (
 )
 
 // modelWindows lists the models whose window does not depend on plan or suffix,
-// after the vendor's documentation of August 2026. A transcript never carries the
-// suffix [1m], so models that come with both windows are missing here.
+// according to the vendor's documentation of August 2026. Transcripts do not
+// contain the suffix [1m], so models that are available with both windows are
+// missing here.
 var modelWindows = map[int64][]string{
 	largeWindow: {
 		"claude-fable-5",
@@ -21,9 +22,10 @@ var modelWindows = map[int64][]string{
 	smallWindow: {"claude-sonnet-4-5", "claude-haiku-4-5"},
 }
 
-// WindowOf finds the window of a session: the size in its status line (0: unknown), else that
-// of the configuration, else a million tokens once it has shown more than 200,000, else the
-// table of models, and 200,000 where nothing else is known.
+// WindowOf returns the window of a session: the size in its status line (0:
+// unknown), else that of the configuration, else a million tokens if the
+// session has had more than 200,000, else that of the table of models, else
+// 200,000.
 func WindowOf(
 	s *transcript.Session,
 	statusline int64,

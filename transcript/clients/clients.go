@@ -1,6 +1,6 @@
-// Package clients describes the programs whose sessions sm reads. One Client per
-// program holds everything that differs between them; the package of each client
-// makes its value, and cmd/sm lists all in one Table.
+// Package clients describes the client programs whose sessions sm reads. One
+// Client per program holds all its differences from the others; the package of
+// each client makes its value, and cmd/sm lists all in one Table.
 package clients
 
 import (
@@ -11,8 +11,8 @@ import (
 	"sm/transcript/claude/hook"
 )
 
-// Claude names Claude Code in metrics and JSON. Sessions from before sm recorded
-// the client are Claude Code's.
+// Claude is the name of Claude Code in metrics and JSON. Sessions stored before
+// sm recorded the client are Claude Code's.
 const Claude = "claude"
 
 // Client describes a client program. Its functions may be called concurrently.
@@ -29,8 +29,9 @@ type Client struct {
 	// WindowOf returns the context window of a session. reported is the window of
 	// the status line in tokens, 0 for none.
 	WindowOf func(s *transcript.Session, reported int64, rules []transcript.WindowRule) transcript.Window
-	// CompactsAt returns the context size in tokens at which the client is assumed to
-	// compact automatically, 0 if unknown or never, and how that is known.
+	// CompactsAt returns the context size in tokens at which the client is
+	// assumed to compact automatically, 0 if unknown or never, and the basis of
+	// that assumption.
 	CompactsAt func(a *hook.AutoCompact, window int64, model, version string) (int64, Basis)
 	// StopAnswered reports whether the answer to a Stop hook reaches the model. agentType
 	// is that of the hook, "" for the main agent.
@@ -60,7 +61,7 @@ type Client struct {
 	Threads bool
 }
 
-// Basis is how the size is known at which a client is assumed to compact.
+// Basis is the basis on which a client is assumed to compact.
 type Basis string
 
 const (

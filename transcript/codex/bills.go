@@ -10,22 +10,22 @@ import (
 	"sm/transcript/wording"
 )
 
-// KeepBills has the fold make bills. That a session began with /new or /clear
-// is in no record, so that there are none of clears.
+// KeepBills makes the fold produce bills. No record shows that a session began
+// with /new or /clear, so there are no bills of clears.
 func (f *Fold) KeepBills() {
 	f.bills = &billing{}
 }
 
-// billing hands the records of a fold to a ledger.
+// billing passes the records of a fold to a ledger.
 type billing struct {
 	ledger bills.Ledger
 	calls  []asked
-	fed    transcript.Instant // when the model was given something last
+	fed    transcript.Instant // time of the last input of the model
 }
 
-// asked is a call of a tool that waits for its result, or for the reply that it
-// belongs to: clients write that before the call, between the two, or after the
-// result.
+// asked is a tool call that waits for its result or for the reply that it
+// belongs to. Clients write the reply before the call, between call and result,
+// or after the result.
 type asked struct {
 	id       transcript.Key
 	calls    []transcript.Call
@@ -33,10 +33,10 @@ type asked struct {
 	answered bool
 }
 
-// maxAsked bounds the calls that wait.
+// maxAsked limits the waiting calls.
 const maxAsked = 64
 
-// take takes a record that the fold has added.
+// take processes a record that the fold has added.
 func (b *billing) take(f *Fold, r *record, e *transcript.Entry, fresh bool) {
 	switch r.kind {
 	case called:
@@ -46,7 +46,8 @@ func (b *billing) take(f *Fold, r *record, e *transcript.Entry, fresh bool) {
 	case answered:
 		b.answered(f, r)
 	case ran, patched:
-		// An item that a script of the model made, not a call of a tool, which has reported it.
+		// An item of a script of the model, as opposed to a tool call, which
+		// has its own records.
 		if bytes.HasPrefix(r.call, []byte("exec-")) {
 			b.done(f, callsOf(r, f.Session.CWD), r.output)
 		}
@@ -67,7 +68,7 @@ func (b *billing) take(f *Fold, r *record, e *transcript.Entry, fresh bool) {
 	}
 }
 
-// prompt takes a text of the user or of a hook.
+// prompt processes a text of the user or of a hook.
 func (b *billing) prompt(f *Fold, r *record, e *transcript.Entry) {
 	if !wording.IsOurs(r.text) {
 		b.ledger.Prompt(r.text)
@@ -81,7 +82,7 @@ func (b *billing) prompt(f *Fold, r *record, e *transcript.Entry) {
 	b.ledger.Received(&opening)
 }
 
-// replied counts a reply, and hands over the calls that it made and that have their results.
+// replied counts a reply, and passes on its calls that have their results.
 func (b *billing) replied(f *Fold, e *transcript.Entry) {
 	b.ledger.Reply(e, true)
 	waiting := b.calls[:0]
@@ -95,7 +96,7 @@ func (b *billing) replied(f *Fold, e *transcript.Entry) {
 	b.calls = waiting
 }
 
-// answered takes the result of a call.
+// answered processes the result of a call.
 func (b *billing) answered(f *Fold, r *record) {
 	id := transcript.KeyOf(r.call)
 	i := slices.IndexFunc(b.calls, func(a asked) bool { return a.id == id })
@@ -111,7 +112,8 @@ func (b *billing) answered(f *Fold, r *record) {
 	}
 }
 
-// done hands over what one call has done. size is that of its result.
+// done passes the actions of one call to the ledger. size is that of its
+// result.
 func (b *billing) done(f *Fold, calls []transcript.Call, size int64) {
 	for i := range calls {
 		if i == 0 && size > 0 {

@@ -12,8 +12,8 @@ import (
 )
 
 // callsOf returns the actions of a record: a command, or each changed file. The
-// client has no tool that reads a file; a command that does nothing else counts as
-// one. A script does not count: its actions have items of their own.
+// client has no tool that reads a file, so a command that only reads one counts
+// as one. A script does not count, because its actions have items of their own.
 func callsOf(r *record, folder string) []transcript.Call {
 	switch r.kind {
 	case patched:
@@ -50,14 +50,14 @@ func callsOf(r *record, folder string) []transcript.Call {
 	return nil
 }
 
-// unquoted is the text of a string as the line writes it, without its quotes.
+// unquoted decodes a string that the line writes, given without its quotes.
 func unquoted(raw []byte) (text string) {
-	_ = json.Unmarshal(slices.Concat([]byte{'"'}, raw, []byte{'"'}), &text) // which leaves it empty
+	_ = json.Unmarshal(slices.Concat([]byte{'"'}, raw, []byte{'"'}), &text) // empty if invalid
 	return text
 }
 
-// commandOf is the command of a JSON value: a text, or words; where a shell
-// gets them, the last word is the command.
+// commandOf returns the command in a JSON value, which is a text or a list of
+// words. If the words start a shell, the last word is the command.
 func commandOf(value []byte) string {
 	var text string
 	var words []string
@@ -73,7 +73,7 @@ func commandOf(value []byte) string {
 	return strings.Join(words, " ")
 }
 
-// worked is what a command does.
+// worked returns the actions of a command.
 func worked(command, folder string) []transcript.Call {
 	if command == "" {
 		return nil
@@ -119,8 +119,9 @@ func absolute(name, folder string) string {
 	return path.Join(folder, name)
 }
 
-// fileRead is the file that a command shows, if it does nothing else: cat, nl, head and
-// tail of one file, and sed -n. A name is one word, quoted as a whole or not at all.
+// fileRead returns the file that a command shows, if the command does nothing
+// else: cat, nl, head and tail of one file, and sed -n. The name must be one
+// word, quoted completely or not at all.
 func fileRead(command string) (name string, ok bool) {
 	program, _, _ := strings.Cut(command, " ")
 	if !slices.Contains([]string{"sed", "cat", "nl", "head", "tail"}, program) {

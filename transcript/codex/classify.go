@@ -62,7 +62,8 @@ func (p *payload) event(w *walker, line []byte, r *record) {
 	}
 }
 
-// done reads what has been done: the user's words, a command, or a change of files.
+// done reads a completed item: the user's words, a command, or a change of
+// files.
 func (i *item) done(w *walker, line []byte, r *record) {
 	switch string(w.Decode(i.kind)) {
 	case "UserMessage":
@@ -111,8 +112,8 @@ func (p *payload) responded(w *walker, line []byte, r *record) {
 	}
 }
 
-// hookText reads the text of a hook for the model: a message of the developer, or,
-// if the hook kept a turn from ending, one of the user.
+// hookText reads a hook's text for the model: a message of the developer or, if
+// the hook prevented the end of a turn, of the user.
 func (p *payload) hookText(w *walker, line []byte, r *record) {
 	role := string(w.Decode(p.role))
 	if role != "developer" && role != "user" {
@@ -135,8 +136,8 @@ func (p *payload) hookText(w *walker, line []byte, r *record) {
 	}
 }
 
-// hookPrompt returns the text of a hook that kept a turn from ending. The client
-// puts it into an XML element.
+// hookPrompt returns the text of a hook that prevented the end of a turn. The
+// client wraps it in an XML element.
 func hookPrompt(s []byte) (inner []byte, ok bool) {
 	rest, ok := bytes.CutPrefix(s, []byte("<hook_prompt"))
 	_, rest, whole := bytes.Cut(rest, []byte(">"))

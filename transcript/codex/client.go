@@ -6,7 +6,8 @@ import (
 	"sm/transcript/clients"
 )
 
-// New describes Codex, with its transcripts in these folders. held is for [Format].
+// New returns the description of Codex, with its transcripts in dirs. held is
+// for [Format].
 func New(held func(path string) (transcript.Holder, bool), dirs ...string) clients.Client {
 	return clients.Client{
 		Format: Format(held),
@@ -18,7 +19,7 @@ func New(held func(path string) (transcript.Holder, bool), dirs ...string) clien
 		CompactsAt: func(_ *hook.AutoCompact, window int64, _, _ string) (int64, clients.Basis) {
 			return CompactsAt(window), clients.Assumed
 		},
-		// A subagent is not continued by the answer to its Stop hook.
+		// The answer to its Stop hook does not make a subagent continue.
 		StopAnswered: func(_, agentType string) bool { return agentType == "" },
 		Threads:      true,
 	}

@@ -7,22 +7,23 @@ import (
 	"sm/transcript"
 )
 
-// spent adds the cost of a response, which is in the file as soon as the response
-// is complete: long before the token_count if a tool runs. A turn without a
-// beginning only compacts; the cost of its response is not the size of the context.
+// spent adds the cost of a response. Its record is in the file as soon as the
+// response is complete, long before the token_count if a tool runs. A turn
+// without a beginning only compacts; the cost of its response is not the size
+// of the context.
 func (f *Fold) spent(r *record, e *transcript.Entry) (fresh bool) {
 	f.costs = true
 	response := transcript.KeyOf(r.response)
 	thread := cmp.Or(transcript.KeyOf(r.thread), f.key)
 	f.cost(transcript.Join(thread, transcript.KeyOf(r.turn), response), r.last, e)
-	if r.last.total == 0 || f.saysTrigger && f.turn.open && !f.turn.attributed {
+	if r.last.total == 0 || f.namesCause && f.turn.open && !f.turn.attributed {
 		return false
 	}
 	f.read(r.last.total, response, e)
 	return true
 }
 
-// cost counts what one response cost.
+// cost adds the cost of one response.
 func (f *Fold) cost(id transcript.Key, u usage, e *transcript.Entry) {
 	s := &f.Session
 	e.Message = id
@@ -32,9 +33,9 @@ func (f *Fold) cost(id transcript.Key, u usage, e *transcript.Entry) {
 	f.Messages = append(f.Messages, transcript.Message{ID: id, At: e.At, Usage: e.Usage})
 }
 
-// counted applies a token_count. Clients repeat the newest one, sometimes with an
-// old window. One that describes no response is the client's own estimate, or means
-// that a request was larger than the window.
+// counted applies a token_count. Clients repeat the newest one, sometimes with
+// an old window. A token_count that describes no response is the client's own
+// estimate, or means that a request was larger than the window.
 func (f *Fold) counted(r *record, e *transcript.Entry) (fresh bool) {
 	s := &f.Session
 	now := count{r.sum.total, r.last.total}
@@ -55,7 +56,7 @@ func (f *Fold) counted(r *record, e *transcript.Entry) (fresh bool) {
 		e.Model = f.model
 		return true
 	case f.costs && known &&
-		tokens == r.last.total, f.costs && f.saysTrigger && f.turn.open &&
+		tokens == r.last.total, f.costs && f.namesCause && f.turn.open &&
 		!f.turn.attributed:
 		return false
 	}
@@ -67,7 +68,7 @@ func (f *Fold) counted(r *record, e *transcript.Entry) (fresh bool) {
 	return true
 }
 
-// read takes a size of the context.
+// read applies a context size.
 func (f *Fold) read(tokens int64, response transcript.Key, e *transcript.Entry) {
 	s := &f.Session
 	f.before = f.reading.tokens
@@ -85,11 +86,11 @@ func (f *Fold) read(tokens int64, response transcript.Key, e *transcript.Entry) 
 
 // Name spaces of joined keys. They are stored: never renumber them.
 const (
-	windows  transcript.Key = 1 + iota // compactions by the id of the window that they open
-	nameless                           // those of clients that write no such id, by their place
+	windows  transcript.Key = 1 + iota // compactions, by the id of the window that they open
+	nameless                           // compactions without that id, by their index
 )
 
-// compact takes a compaction, once.
+// compact counts a compaction, once.
 func (f *Fold) compact(r *record, e *transcript.Entry) (fresh bool) {
 	key := transcript.Join(windows, transcript.KeyOf(r.windowID))
 	if len(r.windowID) == 0 {
@@ -122,7 +123,7 @@ func (f *Fold) compact(r *record, e *transcript.Entry) (fresh bool) {
 	if c.Undecided {
 		f.turn.pending = i + 1
 	}
-	if !f.Session.Blank { // else the client's estimate is from before the compaction
+	if !f.Session.Blank { // otherwise the client's estimate is already set
 		f.blank(0)
 	}
 	f.reading = reading{}
@@ -135,21 +136,21 @@ func (f *Fold) compact(r *record, e *transcript.Entry) (fresh bool) {
 	return true
 }
 
-// trigger returns the cause of a compaction. If turns do not name theirs, the turn
-// of a /compact is one without a prompt, which may be still to come.
+// trigger returns the cause of a compaction. If turns do not name their cause,
+// the turn of a /compact is one without a prompt, which may still follow.
 func (f *Fold) trigger() transcript.Trigger {
 	switch t := &f.turn; {
 	case !t.open:
 		return transcript.Unknown
 	case t.attributed, t.prompted:
 		return transcript.Auto
-	case f.saysTrigger:
+	case f.namesCause:
 		return transcript.Manual
 	}
 	return transcript.Unknown
 }
 
-// decide settles the trigger that the turn has left open.
+// decide sets the trigger that the turn has left open.
 func (f *Fold) decide(t transcript.Trigger) {
 	if i := f.turn.pending - 1; i >= 0 {
 		f.Compactions[i].Undecided = false

@@ -13,36 +13,36 @@ import (
 // Client is the name of the client that writes these transcripts.
 const Client = files.Client
 
-// Fold adds up the lines of one transcript. It remembers no more of a record than it needs
-// to know a repeated compaction, so that it hardly grows with its file.
+// Fold adds up the lines of one transcript. Of records it stores only the data
+// that identify repeated compactions, so that it hardly grows with its file.
 type Fold struct {
 	transcript.Tally
 
-	record      record         // of the line being read: it takes much room
-	walker      walker         // which is not made anew for each line: that takes time
-	thread      []byte         // the thread's id: by the first meta, before that by the file's name
-	key         transcript.Key // of the thread
-	begun       bool           // its meta has been read
-	start       int64          // the ordinal of the first record that is the thread's own
-	copies      copies
-	turn        turn
-	saysTrigger bool // its starts name what began the turn
-	branch      string
-	prompt      transcript.Title
-	model       []byte
+	record     record         // of the present line; large, so it is reused
+	walker     walker         // reused for each line, to save time
+	thread     []byte         // its id: from the first meta, until then from the file's name
+	key        transcript.Key // key of the thread's id
+	begun      bool           // the file's meta has been read
+	start      int64          // the ordinal of the first record that is the thread's own
+	copies     copies
+	turn       turn
+	namesCause bool // the starts of turns name their cause
+	branch     string
+	prompt     transcript.Title
+	model      []byte
 
 	limits   [2]transcript.Limit
-	costs    bool // its records contain the cost of each response
+	costs    bool // the records contain the cost of each response
 	uncosted transcript.Key
 	count    count // the newest
 	reading  reading
 	before   int64 // the size of the context before the reading, in tokens
 
-	bills *billing // nil unless bills are wanted
+	bills *billing // nil unless bills were requested
 }
 
-// copies is what a fork of clients up to 0.145 has copied from the thread that it was forked
-// from, right behind its own meta.
+// copies are the records that a fork of clients up to 0.145 has copied from its
+// origin, directly after its own meta.
 type copies struct {
 	now    bool
 	origin transcript.Key // the thread that it was copied from
@@ -53,9 +53,9 @@ type copies struct {
 // turn is the present turn, or the newest.
 type turn struct {
 	open       bool
-	attributed bool // by what began it
-	prompted   bool // the user's words have been read
-	pending    int  // 1 + the index of a compaction whose trigger they decide, 0 for none
+	attributed bool // its start names its cause
+	prompted   bool // a prompt of the turn has been read
+	pending    int  // 1 + index of the compaction whose trigger the turn decides, 0 for none
 }
 
 // count identifies a token_count.
@@ -67,14 +67,14 @@ type reading struct {
 	response transcript.Key
 }
 
-// NewFold begins a transcript.
+// NewFold returns a fold for a transcript.
 func NewFold(file transcript.File) *Fold {
 	f := &Fold{thread: []byte(file.Name), key: transcript.KeyOf([]byte(file.Name))}
 	f.Session.SetParticulars(transcript.Particulars{Client: Client})
 	return f
 }
 
-// Facts are the title and the rate limits.
+// Facts returns the title and the rate limits.
 func (f *Fold) Facts() transcript.Facts {
 	return transcript.Facts{
 		Limits: f.limits,
@@ -82,7 +82,7 @@ func (f *Fold) Facts() transcript.Facts {
 	}
 }
 
-// Take returns what the lines since the last call have brought.
+// Take returns the results of the lines since the last call.
 func (f *Fold) Take() transcript.News {
 	n := f.Tally.Take()
 	n.Unknown = f.walker.unknown
@@ -93,7 +93,7 @@ func (f *Fold) Take() transcript.News {
 	return n
 }
 
-// Peek returns the session after one line more.
+// Peek returns the session after one more line.
 func (f *Fold) Peek(line []byte) (s transcript.Session, ok bool) {
 	g := *f
 	g.bills = nil
@@ -109,14 +109,15 @@ func (f *Fold) Peek(line []byte) (s transcript.Session, ok bool) {
 	return g.Session, true
 }
 
-// Line scans one line, without its newline, and adds it; n is its length with the newline.
+// Line scans one line, without its newline, and adds it; n is its length with
+// the newline.
 func (f *Fold) Line(line []byte, n int, e *transcript.Entry) (fresh bool, err error) {
 	*e = transcript.Entry{}
 	f.walker.Begin(line)
 	err = f.walker.scan(line, &f.record)
 	f.walker.Begin(nil)
 	fresh = jsonwalk.Count(&f.Session, n, err) && f.add(&f.record, e)
-	f.record = record{} // a long line's memory goes with it
+	f.record = record{} // releases the memory of a long line
 	return fresh, err
 }
 
@@ -131,13 +132,14 @@ func (f *Fold) add(r *record, e *transcript.Entry) (fresh bool) {
 	if r.ordinal >= 0 && r.ordinal < f.start {
 		return false // the parent's
 	}
-	if r.kind == meta { // of clients that copy what a thread is forked from
+	if r.kind == meta { // of a client that copies the thread's origin
 		f.copies = copies{now: true, origin: transcript.KeyOf(r.id), at: r.at}
 		return false
 	}
 	if f.copies.now {
-		// The copies were written within a second; the first turn of the thread itself has a
-		// younger id than the thread, as both begin with their time.
+		// The copies were written within a second. The first turn of the thread
+		// itself has a younger id than the thread, because both ids begin with
+		// their time.
 		own := r.kind == started && len(r.turn) == len(f.thread) &&
 			bytes.Compare(r.turn, f.thread) > 0
 		f.copies.now = !own && r.at <= f.copies.at+1e9
@@ -153,7 +155,7 @@ func (f *Fold) add(r *record, e *transcript.Entry) (fresh bool) {
 	return f.own(r, e)
 }
 
-// own adds a record of the thread's own.
+// own adds a record that is the thread's own.
 func (f *Fold) own(r *record, e *transcript.Entry) (fresh bool) {
 	fresh = f.take(r, e)
 	if f.bills != nil {
@@ -209,9 +211,9 @@ func (f *Fold) take(r *record, e *transcript.Entry) (fresh bool) {
 	return false
 }
 
-// begin takes the meta that identifies the file. One whose history begins with the thread
-// itself, or with a file of a thread that was not forked, begins another file of a thread that
-// was rewound.
+// begin applies the meta that identifies the file. If its history begins with
+// the thread itself, or with a file of a thread that was not forked, the file
+// is another file of a thread that was rewound.
 func (f *Fold) begin(r *record, e *transcript.Entry) (fresh bool) {
 	s := &f.Session
 	f.begun = true
@@ -234,7 +236,7 @@ func (f *Fold) begin(r *record, e *transcript.Entry) (fresh bool) {
 	return false
 }
 
-// sized sets the size of the window, if it is given.
+// sized sets the size of the window, unless it is 0.
 func (f *Fold) sized(window int64) {
 	if p := f.Session.Details(); window > 0 && window != p.Window {
 		p.Window = window
@@ -242,7 +244,7 @@ func (f *Fold) sized(window int64) {
 	}
 }
 
-// blank makes the context unknown, but for the client's own estimate.
+// blank makes the context unknown, except for the client's own estimate.
 func (f *Fold) blank(estimate int64) {
 	p := f.Session.Details()
 	f.Session.Blank = true
@@ -250,12 +252,12 @@ func (f *Fold) blank(estimate int64) {
 	f.Session.SetParticulars(p)
 }
 
-// started begins a turn. New clients name what began it, except for a turn that only
-// compacts.
+// started begins a turn. New clients name its cause, except for a turn that
+// only compacts.
 func (f *Fold) started(r *record, e *transcript.Entry) (fresh bool) {
 	s := &f.Session
 	f.turn = turn{open: true, attributed: r.attributed}
-	f.saysTrigger = f.saysTrigger || r.attributed
+	f.namesCause = f.namesCause || r.attributed
 	s.InTurn = true
 	f.sized(r.window)
 	if r.attributed {
@@ -273,8 +275,9 @@ func (r *record) turnKey(thread, part transcript.Key) transcript.Key {
 	return transcript.Join(thread, transcript.KeyOf(r.turn), part)
 }
 
-// prompted takes the user's words. In files that do not name what began a turn the first ones
-// of a turn begin it, and in those without turns all do.
+// prompted applies a prompt of the user. In files whose turns do not name their
+// cause the first prompt of a turn begins it; in files without turns every
+// prompt does.
 func (f *Fold) prompted(r *record, e *transcript.Entry) (fresh bool) {
 	if wording.IsOurs(r.text) {
 		e.Text = wording.Clip(r.text)
@@ -295,8 +298,8 @@ func (f *Fold) prompted(r *record, e *transcript.Entry) (fresh bool) {
 	return e.Kind != transcript.KindOther
 }
 
-// rewound records that the conversation was rewound. No record contains how far, so
-// all delivered texts stay delivered.
+// rewound records that the conversation was rewound. No record shows how far,
+// so all delivered texts stay delivered.
 func (f *Fold) rewound(e *transcript.Entry) {
 	e.Kind = transcript.KindRewind
 	e.Rewound = true

@@ -10,13 +10,13 @@ import (
 	"sm/transcript/codex/files"
 )
 
-// Format is how Codex keeps its transcripts:
+// Format describes the transcripts of Codex:
 // sessions/YYYY/MM/DD/rollout-<time>-<thread>.jsonl below its home, with
-// another id at the end where the thread was rewound, and the same without
-// folders below archived_sessions. Old ones may be compressed. Beside these
-// folders lies an empty file for each thread that was ever open, locked while
-// it is. held reports whether a file is locked, and by which process. Where held is nil, no
-// thread is known to be open.
+// another id at the end after a rewind of the thread, and the same names
+// without folders below archived_sessions. Old transcripts may be compressed.
+// Beside these folders there is an empty file for each thread that was ever
+// opened, locked while it is open. held reports whether a file is locked, and
+// by which process. If held is nil, no thread is known to be open.
 func Format(held func(path string) (transcript.Holder, bool)) *transcript.Format {
 	f := &transcript.Format{
 		Client:   Client,
@@ -55,7 +55,7 @@ func Format(held func(path string) (transcript.Holder, bool)) *transcript.Format
 	return f
 }
 
-// identify reads a path.
+// identify parses the path of a transcript.
 func identify(path string) (f transcript.File, ok bool) {
 	f.Name, ok = files.Thread(path)
 	return f, ok
@@ -81,7 +81,7 @@ func isYear(name string) bool {
 	return len(name) == 4 && strings.Trim(name, "0123456789") == ""
 }
 
-// rootOf takes <home>/sessions/YYYY/MM/DD/rollout-….jsonl apart.
+// rootOf returns <home>/sessions of <home>/sessions/YYYY/MM/DD/rollout-….jsonl.
 func rootOf(path, session string) (root string, ok bool) {
 	f, ok := identify(path)
 	year := filepath.Dir(filepath.Dir(filepath.Dir(path)))

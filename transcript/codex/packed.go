@@ -17,8 +17,8 @@ import (
 
 func zstdMagic() []byte { return []byte{0x28, 0xb5, 0x2f, 0xfd} }
 
-// content returns the text of a compressed transcript, nil for a plain one. The text of a
-// file whose first bytes have not been written yet is empty.
+// content returns the text of a compressed transcript, nil for a plain one. The
+// text is empty if the first bytes of the file have not been written yet.
 func content(ctx context.Context, path string, file io.ReaderAt, size int64) transcript.Text {
 	head := make([]byte, len(zstdMagic()))
 	switch n, _ := file.ReadAt(head, 0); {
@@ -35,16 +35,16 @@ func content(ctx context.Context, path string, file io.ReaderAt, size int64) tra
 	}
 }
 
-// packed is the text of a compressed file, unpacked as it is read. Reads go
-// forward; steps back that each begin behind the one before unpack every byte at
-// most twice.
+// packed is the text of a compressed file, unpacked while it is read. Reads
+// advance; backward steps that each begin after the previous one unpack every
+// byte at most twice.
 type packed struct {
 	front  stream
-	recent []byte // what was read last, up to the position of front
-	back   stream // for what precedes recent
+	recent []byte // the bytes read last, up to the position of front
+	back   stream // for the bytes before recent
 }
 
-// Size is math.MaxInt64 until the end has been read.
+// Size returns math.MaxInt64 until the end has been read.
 func (p *packed) Size() int64 {
 	if p.front.ended {
 		return p.front.at
@@ -87,7 +87,8 @@ func (s *stream) readAt(b []byte, at int64) (n int, err error) {
 	if s.text == nil || at < s.at {
 		s.at = 0
 		file := io.NewSectionReader(s.file, 0, math.MaxInt64)
-		// It need not be closed: a decoder without concurrency has no goroutines.
+		// The decoder need not be closed: without concurrency it has no
+		// goroutines.
 		s.text, err = zstd.NewReader(bufio.NewReader(cancellable{s.ctx, file}),
 			zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxWindow(maxWindow))
 	}

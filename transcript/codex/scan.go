@@ -10,18 +10,18 @@ type kind uint8
 
 const (
 	other     kind = iota
-	meta           // session_meta: whose file it is
+	meta           // session_meta: identifies the file
 	settings       // turn_context: model and folder
-	spent          // token_usage_record: what one response cost
+	spent          // token_usage_record: the cost of one response
 	counted        // event_msg/token_count with figures
 	started        // event_msg/task_started
 	ended          // event_msg/task_complete or turn_aborted
 	compacted      // compacted
-	prompt         // what the user wrote: an item of clients since 0.146, an event of older ones
-	hookText       // text of a hook for the model
+	prompt         // a prompt of the user: an item since 0.146, an event before
+	hookText       // a hook's text for the model
 	rolled         // event_msg/thread_rolled_back: the conversation was rewound in place
-	called         // a call of a tool: function_call, custom_tool_call or local_shell_call
-	answered       // the result of one
+	called         // a tool call: function_call, custom_tool_call or local_shell_call
+	answered       // the result of a tool call
 	ran            // item_completed/CommandExecution: a command, with its result
 	patched        // item_completed/FileChange: files that were changed
 )
@@ -30,7 +30,8 @@ const (
 // tokens are part of the input, tokens of reasoning part of the output.
 type usage struct{ input, cached, written, output, total int64 }
 
-// none reports that no response is described: the client's own estimates have a total alone.
+// none reports whether u describes no response: the client's own estimates have
+// only a total.
 func (u usage) none() bool { return u.input == 0 && u.output == 0 }
 
 func (u usage) cost() transcript.Usage {
@@ -42,8 +43,9 @@ func (u usage) cost() transcript.Usage {
 	}
 }
 
-// record is one line. Its byte slices may point into the line. Members of the payload
-// that do not belong to the kind are read all the same, but for limits.
+// record is the content of one line. Its byte slices may point into the line.
+// Members of the payload that do not belong to the kind are read as well,
+// except for limits.
 type record struct {
 	kind    kind
 	at      transcript.Instant
@@ -60,13 +62,13 @@ type record struct {
 	attributed       bool     // of a start: it names the cause of the turn
 	info                      // of a cost or a count; the window also of a start
 	thread, response []byte   // of a cost
-	windowID         []byte   // of a compaction: that of the window it opens
-	compaction       []byte   // of a compaction: the response with the summary
+	windowID         []byte   // of a compaction: the id of the window that it opens
+	compaction       []byte   // of a compaction: the id of the response with the summary
 	limits           [2]limit // of a token_count, also without figures: five hours, seven days
 	overflow         bool     // of an end: the context did not fit
 	text             []byte   // of a prompt, or of a hook for the model
 
-	call, tool, input []byte // of a call: its id, the tool, and what was asked, as the line writes it
+	call, tool, input []byte // of a call: id, tool and arguments, as the line writes them
 	output            int64  // of a result: its size in bytes
 }
 
@@ -74,8 +76,8 @@ type record struct {
 // 1970, 0 for none.
 type limit struct{ used, resets float64 }
 
-// payload is what the meaning of a record is decided by once it has been read; of a
-// repeated one only the last counts.
+// payload has the members that determine the meaning of a record once all of
+// them have been read; of a repeated payload only the last counts.
 type payload struct {
 	kind, message, role jsonwalk.Text
 	failure             []byte
@@ -96,14 +98,15 @@ type item struct {
 	output           int64
 }
 
-// info is the content of a token_count: the figures of the last response, those of the
-// thread, and the window in tokens.
+// info is the content of a token_count: the figures of the last response, those
+// of the thread, and the window in tokens.
 type info struct {
 	last, sum usage
 	window    int64
 }
 
-// walker reads the records of this client, one after another: Begin comes before each.
+// walker reads the records of this client, one after another. Call Begin before
+// each.
 type walker struct {
 	jsonwalk.Walker
 	clock   jsonwalk.Clock
@@ -111,10 +114,10 @@ type walker struct {
 }
 
 // scan reads one line, without its newline. It returns jsonwalk.ErrBlank or
-// jsonwalk.ErrNotJSON for lines that hold no record; r is then empty. A line is
-// valid where encoding/json takes it as valid, and of repeated members the last
-// one counts, as there; but names are matched to the letter, and a member of
-// the wrong type is as if absent.
+// jsonwalk.ErrNotJSON for lines that hold no record; r is then empty. As in
+// encoding/json, which accepts the same lines, the last of repeated members
+// counts. Unlike there, names must match exactly, and a member of the wrong
+// type counts as absent.
 func (w *walker) scan(line []byte, r *record) error {
 	*r = record{ordinal: -1}
 	var kind jsonwalk.Text
@@ -254,8 +257,8 @@ func (w *walker) info(value jsonwalk.Text) (i info, known bool) {
 	return i, known
 }
 
-// limits reads an account's rate limits. Those of other windows than five hours and seven days
-// are left out.
+// limits reads an account's rate limits. It ignores windows other than five
+// hours and seven days.
 func (w *walker) limits(value jsonwalk.Text) (all [2]limit) {
 	for name, value := range w.Members(value) {
 		if string(name) != "primary" && string(name) != "secondary" {
@@ -285,7 +288,7 @@ func (w *walker) limit(value jsonwalk.Text) (l limit, minutes int64) {
 	return l, minutes
 }
 
-// item reads the kind of an item, and the place of its action.
+// item reads the kind of an item, and the positions of its action.
 func (w *walker) item(value jsonwalk.Text) (i item) {
 	for name, value := range w.Members(value) {
 		switch string(name) {

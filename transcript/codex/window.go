@@ -7,18 +7,19 @@ import (
 )
 
 const (
-	// reserved is how many tokens the client takes for what each conversation begins with: it
-	// leaves them out of its percentages.
+	// reserved is the number of tokens that the client attributes to the
+	// beginning of each conversation and leaves out of its percentages.
 	reserved = 12_000
 	// usualWindow is 95 % of 272,000 tokens, the window of most models.
 	usualWindow = 258_400
-	// lastTruncating is the minor version of the newest client that was observed to
-	// truncate the percentage that is left. 0.80 rounds it.
+	// lastTruncating is the minor version of the newest client that was
+	// observed to truncate the remaining percentage. 0.80 rounds it.
 	lastTruncating = 45
 )
 
-// WindowOf finds the window of a session: the first rule that its model's name begins with,
-// else what its records name, else that of most models.
+// WindowOf returns the window of a session: that of the first rule whose name
+// is a prefix of the model's name, else that of its records, else that of most
+// models.
 func WindowOf(s *transcript.Session, rules []transcript.WindowRule) transcript.Window {
 	w := transcript.Window{
 		Tokens:   usualWindow,
@@ -40,7 +41,7 @@ func WindowOf(s *transcript.Session, rules []transcript.WindowRule) transcript.W
 	return w
 }
 
-// CompactsAt is the size in tokens at which the client compacts by itself, at
-// the latest: 90 % of the raw window. The window given is 95 % of that. A lower
-// limit may be configured; it is in no record.
+// CompactsAt returns the size in tokens at which the client compacts
+// automatically at the latest: 90 % of the raw window. The argument is 95 % of
+// that. The user may configure a lower limit, which is in no record.
 func CompactsAt(window int64) int64 { return window * 18 / 19 }

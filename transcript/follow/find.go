@@ -11,27 +11,28 @@ import (
 	"sm/transcript"
 )
 
-// maxFolders is how deep below a root transcripts are looked for. The deepest of clients
-// are <project>/<session>/subagents/workflows/<run>/.
+// maxFolders is how deep below a root transcripts are searched. The deepest
+// folders of clients are <project>/<session>/subagents/workflows/<run>/.
 const maxFolders = 12
 
-// index has the files and folders: where each file is, what has been read of it, and what
-// in a folder is left alone. The loop alone uses it; it starts no work.
+// index is the index of files and folders: the path of each file, the position
+// up to which it has been read, and the reasons for which folders are skipped.
+// Only the loop uses it; it starts no work.
 type index struct {
 	files   map[string]*file
 	inodes  map[inode]*file
 	roots   rootList
 	watch   *watcher
-	round   int32             // of the search of all folders
-	again   map[string]bool   // paths to look at once more
-	leaving map[string]bool   // paths of moved files, until that has been reported
-	seen    map[string]string // oddities that have been logged
+	round   int32             // number of the search of all folders
+	again   map[string]bool   // paths to check again
+	leaving map[string]bool   // old paths of moved files, until the move has been reported
+	seen    map[string]string // logged reasons, by path
 	unread  []error           // folders that could not be searched, for Once
-	once    bool              // nothing will be followed
+	once    bool              // no file will be followed
 	log     *slog.Logger
 }
 
-// inode is the number of the file that was read last.
+// inode returns the inode of the file that was read last.
 func (fl *file) inode() inode { return inode{fl.cursor.Dev, fl.cursor.Ino} }
 
 func newIndex(watch *watcher, log *slog.Logger) *index {
@@ -46,7 +47,7 @@ func newIndex(watch *watcher, log *slog.Logger) *index {
 	}
 }
 
-// restore enters the files of an earlier run, before they are looked for.
+// restore adds the files of an earlier run, before the first search.
 func (x *index) restore(from []transcript.Cursor) {
 	if len(x.roots) == 0 {
 		return
@@ -60,7 +61,7 @@ func (x *index) restore(from []transcript.Cursor) {
 	}
 }
 
-// enter makes the record of a path.
+// enter adds a path to the index.
 func (x *index) enter(path string, format *transcript.Format) *file {
 	fl := &file{format: format, learnt: x.roots.of(path).learnt}
 	fl.place(path)
@@ -68,13 +69,14 @@ func (x *index) enter(path string, format *transcript.Format) *file {
 	return fl
 }
 
-// place sets where a file is.
+// place sets the path of a file.
 func (fl *file) place(path string) {
 	fl.cursor.Path = path
 	fl.id, _ = fl.format.Identify(path)
 }
 
-// searchAll searches all roots, and returns the files in them that have news.
+// searchAll searches all roots, and returns the files in them that have
+// changed.
 func (x *index) searchAll() (found []*file) {
 	visited := map[inode]bool{}
 	for _, root := range x.roots {
@@ -83,8 +85,9 @@ func (x *index) searchAll() (found []*file) {
 	return found
 }
 
-// search searches a folder, unless it was visited under this name or another, and returns
-// the files in it that have news. Below a learnt root no link is followed.
+// search searches a folder, unless it was visited under this name or another,
+// and returns the files in it that have changed. Below a learnt root it follows
+// no link.
 func (x *index) search(dir string, visited map[inode]bool) (found []*file) {
 	root := x.roots.of(dir)
 	depth := root.depth(dir)
@@ -100,7 +103,8 @@ func (x *index) search(dir string, visited map[inode]bool) (found []*file) {
 		return nil
 	}
 	visited[is.inode] = true
-	// Watch first, then list: what appears in between is seen twice, not never.
+	// The folder is watched before it is listed, so that a file that appears in
+	// between is found twice, not never.
 	x.watch.add(dir)
 	entries, err := os.ReadDir(dir)
 	if err != nil {
@@ -116,8 +120,8 @@ func (x *index) search(dir string, visited map[inode]bool) (found []*file) {
 			x.odd(path, "a folder named like a transcript")
 			fallthrough
 		case mode.IsDir(), mode&fs.ModeSymlink != 0 && depth == 0:
-			// A folder of a root may be elsewhere; visited ends loops. A
-			// changed link is not reported.
+			// A folder of a root may be a link; visited ends loops. Changes of
+			// a link are not reported.
 			found = append(found, x.search(path, visited)...)
 		case !named:
 		case mode.IsRegular():
@@ -131,8 +135,8 @@ func (x *index) search(dir string, visited map[inode]bool) (found []*file) {
 	return found
 }
 
-// look compares a path with what is known of it, and returns the file if it has
-// to be read.
+// look compares a path with its file in the index, and returns the file if it
+// must be read.
 func (x *index) look(path string) *file {
 	is, err := lstat(path)
 	if err != nil || !is.IsRegular() {
@@ -145,7 +149,7 @@ func (x *index) look(path string) *file {
 	fl := x.files[path]
 	if fl == nil {
 		if x.leaving[path] {
-			x.again[path] = true // first what was here has to be reported as moved
+			x.again[path] = true // the move of the previous file must be reported first
 			return nil
 		}
 		if fl = x.movedHere(path, is.inode); fl == nil {
@@ -168,9 +172,10 @@ func (x *index) look(path string) *file {
 	return fl
 }
 
-// movedHere finds the file that has been renamed to path: the client moves a
-// transcript when its session changes directory. Where the old name is in use this
-// is no move but another link, or another file with the number of a deleted one.
+// movedHere returns the file that has been renamed to path: the client moves a
+// transcript when its session changes directory. If the old name is in use, the
+// file was not moved: path is another link, or another file with the inode of a
+// deleted one.
 func (x *index) movedHere(path string, id inode) *file {
 	old := x.inodes[id]
 	if old == nil || filepath.Base(old.cursor.Path) != filepath.Base(path) ||
@@ -178,7 +183,8 @@ func (x *index) movedHere(path string, id inode) *file {
 		return nil
 	}
 	if old.state != parked {
-		// Its reader will find it gone; then the new name is looked at again.
+		// Its reader will find that it has gone; then the new name is checked
+		// again.
 		old.lookAgain()
 		x.again[path] = true
 		return nil
@@ -193,7 +199,7 @@ func (x *index) movedHere(path string, id inode) *file {
 	return old
 }
 
-// odd logs, once for a path, why it is left alone.
+// odd logs, once for a path, why it is skipped.
 func (x *index) odd(path, why string) {
 	if x.seen[path] == why {
 		return
@@ -202,17 +208,17 @@ func (x *index) odd(path, why string) {
 	name := filepath.Base(path)
 	_, named := x.roots.identify(path)
 	switch {
-	case x.once: // for the user who named it
+	case x.once: // the user has named the path
 		x.log.Warn("left alone: "+why, "path", path)
 	case named:
 		x.log.Warn("left alone: "+why, "name", name)
-	default: // a folder may be named after the whole path of its project
+	default: // the name of a folder may contain the path of its project
 		x.log.Warn("a folder is left alone: " + why)
 	}
 	x.log.Debug("left alone", "path", path)
 }
 
-// denied notes a folder that cannot be searched, unless it is just not there.
+// denied records a folder that cannot be searched, unless it does not exist.
 func (x *index) denied(dir string, err error) {
 	if errors.Is(err, fs.ErrNotExist) {
 		return

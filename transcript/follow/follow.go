@@ -2,26 +2,28 @@
 // reports every file as transcript.Change values and stores nothing.
 //
 // The transcript.Format of each [Root] defines names, folders and lines of a
-// client's transcripts; roots of several clients are followed side by side.
+// client's transcripts; roots of several clients are followed concurrently.
 //
-// A file that is not written is parked: a cursor in memory, without goroutine and
-// descriptor. A recently written file is live: a few goroutines, the lookers, read what
-// is new in it when inotify or a stat each second shows that it was written. Some live
-// files have a tail of nxadm/tail besides, which delivers lines as they are written; what
-// a tail misses, a look finds. When a line of megabytes comes, the tail is ended, as it
-// takes several times the memory. Catch-up, waking and healing use one read loop, which
-// reads a file from its beginning, because the state that recognizes repeated records is
-// not kept for parked files.
+// A file that is not being written is parked: it has a cursor in memory, but
+// neither goroutine nor descriptor. A recently written file is live: a few
+// goroutines, the lookers, read its new lines when inotify or a stat each
+// second shows that it was written. Some live files also have a tail of
+// nxadm/tail, which delivers lines as they are written; a look finds the lines
+// that a tail misses. A line of megabytes ends the tail, because a tail takes
+// several times the memory of the line. Catch-up, waking and healing use one
+// read loop, which reads a file from its beginning, because the state that
+// recognizes repeated records is not kept for parked files.
 //
-// The last change of a file has the totals of exactly the complete lines before its
-// cursor, and the context after one more line that only lacks its newline. A line is
-// reported as new at most once in a run. Changes of one file are sent in order.
-// After any change of a file the report is right within two seconds of what inotify
-// or a stat shows, and else with the next search of all folders, as for a parked
-// file that is written through a mapping or on another machine.
+// The last change of a file has the totals of exactly the complete lines before
+// its cursor, and the context after one more line that only lacks its newline.
+// A line is reported as new at most once in a run. Changes of one file are sent
+// in order. After any change of a file the report is correct within two seconds
+// of the inotify event or stat that shows the change. Without either, as for a
+// parked file that is written through a mapping or on another machine, it is
+// correct after the next search of all folders.
 //
-// Copies of files are reported like others. Only regular files are opened, and none
-// is written.
+// Copies of files are reported like other files. Only regular files are opened,
+// and no file is written.
 package follow
 
 import (
@@ -44,52 +46,58 @@ import (
 type Options struct {
 	// Roots are the folders to search, of one format or of several.
 	Roots []Root
-	// Learnt are more roots, which clients have named, see Elsewhere: nothing in them is
-	// followed but regular files of this user, and no link to a folder. Learn hands over
-	// more of them while Run runs; nil for none.
+	// Learnt are further roots, reported by clients, see Elsewhere. Only
+	// regular files of this user are followed in them, and no links to folders.
+	// Learn delivers further ones while Run runs; nil for none.
 	Learnt []Root
 	Learn  <-chan Root
 	// ActiveFor is how long after its last growth a file stays live: 10 minutes.
 	ActiveFor time.Duration
-	// Check is how often live files are checked by stat, and folders where inotify
-	// does not serve: 1 second.
+	// Check is the interval of stat calls for live files, and of searches of
+	// folders that inotify does not watch: 1 second.
 	Check time.Duration
-	// Rescan is how often all folders are searched where inotify serves: 30 seconds. It is
-	// for what inotify does not report, as on network file systems. Where a search takes
-	// long it comes more seldom, so that it takes half a thousandth of the time, but at
-	// least every 5 minutes. Lost events have all folders searched at once all the same.
+	// Rescan is the interval of searches of all folders if inotify works: 30
+	// seconds. They find changes that inotify does not report, as on network
+	// file systems. If a search takes long, the interval is longer, so that
+	// searches take a two-thousandth of the time, but at most 5 minutes. Lost
+	// events cause a search of all folders at once.
 	Rescan time.Duration
-	// Live bounds the live files, 1000. Beyond, the longest quiet is parked for one that
-	// has been written since; where all are at work, the next one stays parked itself and
-	// is read from its beginning whenever it grows.
+	// Live limits the live files, 1000. At the limit, the file that was written
+	// longest ago is parked for a file written since then. If all are being
+	// written, the new file stays parked and is read from its beginning
+	// whenever it grows.
 	Live int
-	// Tails limits the live files with a tail and a descriptor, by default 64. The
-	// others are read when inotify or a check shows that they were written.
+	// Tails limits the live files with a tail and a descriptor, by default 64.
+	// The others are read when inotify or a check shows that they were written.
 	Tails int
-	// Since, when set, has Once leave out files that were last written before.
+	// Since, if set, makes Once skip files that were last written before.
 	Since time.Time
-	// Workers read files side by side: as many as there are processors.
+	// Workers is the number of files read concurrently: by default the number
+	// of processors.
 	Workers int
-	// NoInotify makes Run poll, as it does by itself when inotify is missing.
+	// NoInotify makes Run poll, as it does without inotify.
 	NoInotify bool
-	// Bills adds to changes what boundaries cost and what was done, where a client's fold can.
+	// Bills adds to changes the cost of boundaries and the work done, if the
+	// client's fold supports that.
 	Bills bool
-	// Entries has whole changes list all records that mean something, however old.
+	// Entries adds all entries with a meaning to whole changes, however old
+	// they are.
 	Entries bool
-	// Records, when set, is asked by Once at the beginning of each file, and what it
-	// returns is given that file's records that mean something, and those of no meaning
-	// that have a Text, in their order. An entry holds during the call. Changes then list
-	// neither messages nor entries. Workers ask side by side, and once more for a file
-	// that has to be read again.
+	// Records, if set, is called by Once at the beginning of each file. The
+	// function that it returns gets that file's records with a meaning, and
+	// those without one that have a Text, in their order. An entry is valid
+	// during the call. Changes then contain neither messages nor entries.
+	// Workers call Records concurrently, and again for a file that must be read
+	// again.
 	Records func(path string) func(*transcript.Entry)
 	// Logger must be set.
 	Logger *slog.Logger
-	// Stats, when set, is kept up to date.
+	// Stats, if set, is kept up to date.
 	Stats *Stats
-	// Clients, when set, receives the entries of the clients' registries whenever they
-	// have changed. A slow receiver gets the newest only.
+	// Clients, if set, receives the entries of the clients' registries whenever
+	// they have changed. A slow receiver gets only the newest.
 	Clients chan<- []transcript.Client
-	// Alive reports whether a process runs and began at that time; an empty start
+	// Alive reports whether a process with that start time runs; an empty start
 	// matches any. If nil, entries are valid as long as they exist.
 	Alive func(pid int, start string) bool
 }
@@ -106,7 +114,7 @@ func (o *Options) defaults() {
 	}
 }
 
-// state is what happens with a file right now.
+// state is the present use of a file.
 type state uint8
 
 const (
@@ -115,25 +123,25 @@ const (
 	live         // a tail follows it
 )
 
-// file is one transcript. Only the follower's loop touches it, but for the cursor
-// while a worker or a tail has it. There are as many as transcripts: what only a live one
-// needs is its tailer's.
+// file is one transcript. Only the follower's loop accesses it, except for the
+// cursor while a worker or a tail has it. There is one for each transcript, so
+// the fields needed only by live files are in tailer.
 type file struct {
 	cursor transcript.Cursor
 	id     transcript.File
-	moved  string // the path before, while that has not been reported
+	moved  string // the previous path, until the move has been reported
 	tail   *tailer
-	stamp  stamp // as seen by the last look that found news
-	round  int32 // of the search of all folders in which it was last found
+	stamp  stamp // of the last look that found a change
+	round  int32 // number of the last search of all folders that found it
 	state  state
-	again  bool // something happened while it was busy
+	again  bool // an event arrived while it was busy
 	known  bool // the cursor was reached in this run or given at its start
 	format *transcript.Format
-	alone  bool // asked for by name
-	learnt bool // it lies in a root that a client has named
+	alone  bool // named by the user
+	learnt bool // it is in a root that a client has reported
 }
 
-// lookAgain has the worker or the tail that reads a file look at it once more.
+// lookAgain makes the worker or the tail that reads a file check it once more.
 func (fl *file) lookAgain() {
 	switch fl.state {
 	case busy:
@@ -143,29 +151,30 @@ func (fl *file) lookAgain() {
 	}
 }
 
-// follower is the state of Run's loop: the work that waits, and the files that are live.
+// follower is the state of Run's loop: the waiting work, and the live files.
 type follower struct {
 	Options
 	index   *index
 	reader  *fileReader
 	clients registries
 	lookers *lookers
-	queue   []*file // to be read, newest last
+	queue   []*file // files to be read, newest last
 	jobs    chan *file
 	results chan result
-	pending int // jobs not yet finished that belong to the first catch-up
+	pending int // unfinished jobs of the first catch-up
 	caught  bool
 	live    map[*file]struct{}
-	failing map[*file]error // those that cannot be read, with the failure that has been logged
+	failing map[*file]error // files that cannot be read, with the logged error
 	lastAll time.Time
-	took    time.Duration // by the last search of all folders but the first
+	took    time.Duration // duration of the last search of all folders except the first
 }
 
-// Run finds and follows until ctx ends, and returns after all its goroutines have
-// ended. from are the cursors of an earlier run: what they cover is not reported
-// again, unless the file has changed before them. When all that existed at the start
-// has been reported, and the clients that ran then, it sends a Change with CaughtUp.
-// Run never closes out, and waits for its receivers.
+// Run finds and follows transcripts until ctx ends, and returns after all its
+// goroutines have ended. from are the cursors of an earlier run: the lines
+// before them are not reported again, unless the file has changed before its
+// cursor. When all files that existed at the start, and the clients that ran
+// then, have been reported, Run sends a Change with CaughtUp. It never closes
+// out, and waits for its receivers.
 func Run(
 	ctx context.Context,
 	o Options,
@@ -222,14 +231,14 @@ func Run(
 	index.watch.close()
 }
 
-// loop owns everything; it never waits for anyone but all at once.
+// loop owns the follower; it waits only for all events together.
 func (f *follower) loop(ctx context.Context) {
 	f.searchAll(true)
 	f.clients.readAll()
 	tick := time.NewTicker(f.Check)
 	defer tick.Stop()
 	for {
-		if !f.caught && f.pending == 0 && !f.clients.news {
+		if !f.caught && f.pending == 0 && !f.clients.unsent {
 			f.caught = true
 			f.publish()
 			f.reader.send(ctx, transcript.Change{CaughtUp: true})
@@ -241,7 +250,7 @@ func (f *follower) loop(ctx context.Context) {
 			next = f.queue[n-1]
 		}
 		var clients chan<- []transcript.Client
-		if f.clients.news {
+		if f.clients.unsent {
 			clients = f.clients.to
 		}
 		select {
@@ -259,7 +268,7 @@ func (f *follower) loop(ctx context.Context) {
 			f.Logger.Debug("inotify lost events, searching all folders", "err", err)
 			f.sweep(true)
 		case clients <- f.clients.clients:
-			f.clients.news = false
+			f.clients.unsent = false
 		case root := <-f.Learn:
 			f.learn(root)
 		case <-tick.C:
@@ -268,7 +277,8 @@ func (f *follower) loop(ctx context.Context) {
 	}
 }
 
-// enqueue gives files to the workers, unless one has it; nil is none.
+// enqueue passes files to the workers, unless they already have them. It
+// ignores nil.
 func (f *follower) enqueue(files ...*file) {
 	for _, fl := range files {
 		switch {
@@ -296,7 +306,7 @@ func (f *follower) damaged(fl *file) bool {
 	return err == nil && is.stamp == e.of
 }
 
-// done takes a file back from a worker.
+// done handles the result of a worker.
 func (f *follower) done(r result) {
 	fl := r.file
 	fl.state = parked
@@ -307,12 +317,12 @@ func (f *follower) done(r result) {
 	if fl.moved != "" {
 		delete(f.index.leaving, fl.moved)
 		fl.moved = ""
-		fl.known = r.err == nil // else it was reported as gone
+		fl.known = r.err == nil // otherwise it was reported as gone
 	}
 	if r.gone {
 		delete(f.failing, fl)
 		x := f.index
-		if x.files[fl.cursor.Path] == fl { // it may have come back meanwhile
+		if x.files[fl.cursor.Path] == fl { // it may have been created again
 			delete(x.files, fl.cursor.Path)
 		}
 		if x.inodes[fl.inode()] == fl {
@@ -332,14 +342,14 @@ func (f *follower) done(r result) {
 	f.index.inodes[fl.inode()] = fl
 	switch {
 	case r.live != nil && f.makeRoom(r.written):
-		f.followLive(fl, r) // which first looks for what has happened meanwhile
+		f.followLive(fl, r) // first checks for changes since the reading
 	case fl.again:
 		f.enqueue(fl)
 	}
 }
 
-// failed logs a failure once. The file is tried again each second, or once it has
-// changed if its content is at fault.
+// failed logs a failure once. The file is read again each second or, if its
+// content is invalid, after its next change.
 func (f *follower) failed(fl *file, err error) {
 	if err == nil {
 		delete(f.failing, fl)
@@ -356,17 +366,18 @@ func (f *follower) failed(fl *file, err error) {
 	}
 }
 
-// Stats shows how the following goes; it may be read at any time.
+// Stats shows the progress; it may be read at any time.
 type Stats struct {
-	// Files and Bytes are what the first search has found to read; FilesDone and
-	// BytesDone what has been read, wakings and healings included.
+	// Files and Bytes are the totals that the first search has found to read;
+	// FilesDone and BytesDone are the totals read, including wakings and
+	// healings.
 	Files, Bytes, FilesDone, BytesDone atomic.Int64
-	// Parked, Live and Failed count the files known, Lag the bytes that live files
-	// hold beyond what has been read, as of the last check.
+	// Parked, Live and Failed count the known files. Lag is the number of
+	// unread bytes of live files as of the last check.
 	Parked, Live, Failed, Lag atomic.Int64
 }
 
-// expect adds what is about to be read to the totals that progress is shown by.
+// expect adds files that will be read to the totals for the progress.
 func (s *Stats) expect(files []*file) {
 	for _, fl := range files {
 		s.Files.Add(1)
@@ -374,7 +385,7 @@ func (s *Stats) expect(files []*file) {
 	}
 }
 
-// publish counts the files.
+// publish updates Stats.
 func (f *follower) publish() {
 	var lag int64
 	for fl := range f.live {

@@ -9,8 +9,8 @@ import (
 	"sm/transcript"
 )
 
-// marks are the first and the last bytes of what has been read, by which a file is known
-// again: it may be another by the time that it could be read once more.
+// marks are the first and the last of the bytes that have been read. They
+// identify the file, which another may have replaced before it is read again.
 type marks struct{ head, last []byte }
 
 func (m *marks) add(text []byte) {
@@ -23,24 +23,24 @@ func (m *marks) keys() (head, tail transcript.Key) {
 	return transcript.KeyOf(m.head), transcript.KeyOf(m.last)
 }
 
-// lines hands out the complete lines of a file.
+// lines returns the complete lines of a file.
 type lines struct {
-	marks  *marks // of what has been handed out
+	marks  *marks // of the lines returned so far
 	file   io.ReaderAt
 	buf    []byte
 	wide   *[]byte // a larger buffer, made when a line needs it; nil for none
 	base   int64   // offset in the file of buf[zero]
 	zero   int     // where in buf the text begins
-	end    int     // in buf, behind the last line handed out
-	bareTo int64   // an offset up to which no newline follows base, when it is far off
+	end    int     // in buf, after the last line returned
+	bareTo int64   // offset up to which no newline follows base, if the next one is far
 }
 
-// each calls do for the complete lines between base and an offset, without their
-// newlines, with the offset behind them, until it returns false or ctx ends. base is then
-// behind the last line handed out. buf is used again for every line, and wide
-// in its place from the first line on that is too long for it; a line
-// longer than both has a buffer of exactly its size. Of one longer than longest only
-// the ends are handed out, and never as JSON.
+// each calls do for the complete lines between base and an offset, without
+// their newlines, with the offset after each, until do returns false or ctx
+// ends. base is then after the last line passed to do. Lines share buf and,
+// from the first line on that is too long for it, wide; a line longer than both
+// gets a buffer of its size. Of a line longer than longest only the two ends
+// are passed on, in a form that is never JSON.
 func (l *lines) each(
 	ctx context.Context,
 	to int64,
@@ -49,7 +49,7 @@ func (l *lines) each(
 	l.place(l.base, 0)
 	fill := l.zero // buf[zero:fill] holds the file from base on
 	if l.bareTo > l.offset(len(l.buf)) {
-		fill = len(l.buf) // the line is known to be longer
+		fill = len(l.buf) // the line is longer than buf
 	}
 	for l.offset(fill) < to && ctx.Err() == nil {
 		if fill == len(l.buf) && !l.widen() {
@@ -64,7 +64,7 @@ func (l *lines) each(
 		want := min(int64(len(l.buf)-fill), to-l.offset(fill), bufferBytes)
 		n, err := l.file.ReadAt(l.buf[fill:fill+int(want)], l.offset(fill))
 		if n == 0 {
-			return exceptEOF(err) // shorter than it was
+			return exceptEOF(err) // the file has become shorter
 		}
 		fill += n
 		more := true
@@ -89,7 +89,7 @@ func (l *lines) each(
 	return nil
 }
 
-// exceptEOF is the error of a read, nil for the end of the file.
+// exceptEOF returns the error of a read, nil for the end of the file.
 func exceptEOF(err error) error {
 	if err == io.EOF {
 		return nil
@@ -97,11 +97,11 @@ func exceptEOF(err error) error {
 	return err
 }
 
-// wideBytes is the size of the larger buffer: a line that is longer is read
-// twice, so that its end is known before memory is taken.
+// wideBytes is the size of the larger buffer. A longer line is read twice, so
+// that its end is known before memory is allocated.
 const wideBytes = 3 * bufferBytes
 
-// widen goes on in the larger buffer, where there is one.
+// widen changes to the larger buffer, if there is one.
 func (l *lines) widen() bool {
 	if l.wide == nil || len(l.buf) >= wideBytes {
 		return false
@@ -129,12 +129,13 @@ func (l *lines) place(base int64, room int) {
 	l.end = l.zero
 }
 
-// offset is the place in the file of an index of buf.
+// offset returns the offset in the file of an index of buf.
 func (l *lines) offset(i int) int64 { return l.base + int64(i-l.zero) }
 
-// long returns the one line that begins at base, and moves base behind it. First its end is
-// looked for and only then is memory taken, so that a long line costs its size once, and a
-// long unfinished one, which is nil, nothing.
+// long returns the line that begins at base, and moves base after it. It finds
+// the end of the line before it allocates memory, so that a long line costs its
+// size only once, and an unfinished one, for which it returns nil, costs
+// nothing.
 func (l *lines) long(to int64) (line []byte, err error) {
 	for at := max(l.offset(len(l.buf)), l.bareTo); at < to; l.bareTo = at {
 		n, err := l.file.ReadAt(l.buf[:min(int64(len(l.buf)), to-at)], at)
@@ -150,18 +151,19 @@ func (l *lines) long(to int64) (line []byte, err error) {
 }
 
 const (
-	// huge lines are worth a collection: without it the memory of one that is no
-	// longer needed would stay beside that of the next.
+	// Lines longer than huge cause a garbage collection: otherwise the memory
+	// of such a line would still be in use beside that of the next.
 	huge    = 8 << 20
 	longest = 64 << 20
 )
 
-// one reads the line from base to end; nil when the file is shorter by now.
+// one reads the line from base to end; it returns nil if the file has become
+// shorter.
 func (l *lines) one(end int64) (line []byte) {
 	n := end - l.base
 	whole := false
 	if n > longest {
-		line = make([]byte, headBytes+1+tailBytes) // with a zero byte in it, which no JSON may have
+		line = make([]byte, headBytes+1+tailBytes) // its zero byte makes it invalid JSON
 		whole = readFull(l.file, line[:headBytes], l.base) &&
 			readFull(l.file, line[headBytes+1:], end-tailBytes)
 	} else {

@@ -16,86 +16,89 @@ import (
 )
 
 const (
-	// startGrace is how long after its start a tail may miss what was appended while it
-	// started; until then each event of the folder has the file looked at.
+	// startGrace is how long after its start a tail may miss lines that were
+	// appended while it started; until then each event of the folder makes a
+	// looker read the file.
 	startGrace = 2 * time.Second
-	// farBytes is how much a tail may be behind. It takes several times the memory
-	// that a long line has, where a look takes it once.
+	// farBytes is the maximum number of bytes by which a tail may be behind.
+	// For a long line a tail takes several times the memory of the line, a look
+	// only once.
 	farBytes = 1 << 20
-	// evictAfter is how long a live file must have been quiet to make room for
-	// another. With more at work than there is room for, each would else drive out
-	// the next one.
+	// evictAfter is how long a live file must not have been written to make
+	// room for another. Otherwise, with more active files than Options.Live,
+	// each would evict the next.
 	evictAfter = 5 * time.Second
 )
 
-// tailer follows one live file. A looker reads it whenever it is poked, and a tail, if
-// it has one, delivers lines in between; each holds mu meanwhile.
+// tailer follows one live file. A looker reads it whenever it is poked, and a
+// tail, if it has one, delivers lines in between; each holds mu meanwhile.
 type tailer struct {
 	mu sync.Mutex
 	reading
 	peeked int64 // size at which the unfinished last line was looked at
-	bareTo int64 // no newline follows the offset up to here, as far as is known
-	shown  bool  // the last report counts an unfinished line
-	alone  bool  // it may have no tail
-	missed int   // looks in a row that found what the tail should have delivered
-	reread bool  // the file is not what it was, or no more
+	bareTo int64 // offset up to which no newline follows the cursor
+	shown  bool  // the last report includes an unfinished line
+	alone  bool  // it must not have a tail
+	missed int   // consecutive looks that found lines that the tail should have delivered
+	reread bool  // the file has been replaced or removed
 
 	lookers *lookers
-	pokes   atomic.Int64 // since the last look began; while there are any, it is due or a looker has it
-	offset  atomic.Int64 // of the cursor
+	pokes   atomic.Int64 // since the last look began; if not 0, it is due or a looker has it
+	offset  atomic.Int64 // offset of the cursor
 	tail    atomic.Pointer[tail.Tail]
-	started atomic.Int64 // when the tail was, in nanoseconds since 1970
+	started atomic.Int64 // start of the tail, in nanoseconds since 1970
 	stopped atomic.Bool
 
-	// The loop's.
-	written int64     // when the file was, as of the last check
-	checked time.Time // by the loop
-	unread  int64     // bytes, as of the last check
+	// Used by the loop only.
+	written int64     // when the file was written, as of the last check
+	checked time.Time // time of the last check
+	unread  int64     // unread bytes as of the last check
 }
 
-// poke has a looker read the file, once more if one has it right now.
+// poke makes a looker read the file, again if one is reading it.
 func (t *tailer) poke() {
 	if t.pokes.Add(1) == 1 {
 		t.lookers.due <- t
 	}
 }
 
-// stop has the file given back to the loop.
+// stop makes the looker return the file to the loop.
 func (t *tailer) stop() {
 	t.stopped.Store(true)
 	t.poke()
 }
 
-// over reports whether the file is to be given back to the loop.
+// over reports whether the file is to be returned to the loop.
 func (t *tailer) over() bool { return t.reread || t.stopped.Load() }
 
 func (t *tailer) starting() bool { return time.Now().UnixNano()-t.started.Load() < int64(startGrace) }
 
-// grown has a file of this size read, if its tail might not do it.
+// grown makes a looker read a file that has this size now, unless its tail
+// will.
 func (t *tailer) grown(size int64) {
 	tl := t.tail.Load()
 	switch {
 	case tl != nil && size-t.offset.Load() > farBytes:
-		tl.Kill(nil) // it stops once it has read what is there, and keeps none of it
+		tl.Kill(nil) // it stops after it has read the present content, and keeps none of it
 		t.poke()
-	case tl == nil || tl.Err() != tomb.ErrStillAlive, // it ends
+	case tl == nil || tl.Err() != tomb.ErrStillAlive, // the tail is ending
 		t.lookers.eventsLost.Load(),
 		t.starting():
 		t.poke()
 	}
 }
 
-// lookers are the few goroutines that read live files. One for each file would cost a
-// stack each, and a switch between goroutines for every line.
+// lookers are the few goroutines that read live files. A goroutine for each
+// file would cost a stack each, and a switch between goroutines for every line.
 type lookers struct {
-	due        chan *tailer // each at most once, with room for all, so that a poke does not wait
+	due        chan *tailer // each at most once; has room for all, so that poke does not wait
 	exits      chan *tailer
 	slots      chan struct{} // an element for each tail
-	eventsLost atomic.Bool   // tails get no events
+	eventsLost atomic.Bool   // tails no longer get events
 	tails      sync.WaitGroup
 }
 
-// work looks at what is due until ctx ends.
+// work reads the files that are due until ctx ends.
 func (l *lookers) work(ctx context.Context) {
 	buf := make([]byte, bufferBytes)
 	for {
@@ -105,7 +108,7 @@ func (l *lookers) work(ctx context.Context) {
 		case t := <-l.due:
 			pokes := t.pokes.Load()
 			if left := t.turn(ctx, buf); left {
-				continue // with its pokes, so that it is never due again
+				continue // keeps its pokes, so that it is never due again
 			}
 			if t.pokes.Add(-pokes) > 0 {
 				l.due <- t
@@ -114,8 +117,8 @@ func (l *lookers) work(ctx context.Context) {
 	}
 }
 
-// turn looks at a file once. When the tailer is over, and its tail has ended, it goes
-// back to the loop.
+// turn looks at a file once. If the tailer is over and its tail has ended, it
+// returns the file to the loop; left reports so.
 func (t *tailer) turn(ctx context.Context, buf []byte) (left bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -127,7 +130,7 @@ func (t *tailer) turn(ctx context.Context, buf []byte) (left bool) {
 	case !over && tl == nil:
 		t.startTail(ctx)
 	case over && tl != nil:
-		tl.Kill(nil) // when it has ended it is this file's turn again
+		tl.Kill(nil) // its end makes this file due again
 	case over:
 		select {
 		case t.lookers.exits <- t:
@@ -138,16 +141,16 @@ func (t *tailer) turn(ctx context.Context, buf []byte) (left bool) {
 	return false
 }
 
-// look compares the file with the cursor, and reads what follows. It reports whether
-// the file has to be read anew.
+// look compares the file with the cursor, and reads the new lines. It reports
+// whether the file must be read again from its beginning.
 func (t *tailer) look(ctx context.Context, buf []byte) (reread bool) {
 	file, is, err := open(t.cursor.Path)
 	if err != nil {
-		return true // a worker tries until it can be read again
+		return true // a worker tries until the file can be read
 	}
 	defer file.Close()
 	if !t.continues(file, is.stamp) || is.size < t.cursor.Size {
-		return true // even if it has lost only a part of its unfinished last line
+		return true // even if only a part of the unfinished last line was removed
 	}
 	before := t.cursor
 	t.cursor.Modified = is.settled()
@@ -190,8 +193,8 @@ func (t *tailer) look(ctx context.Context, buf []byte) (reread bool) {
 	return false
 }
 
-// startTail starts nxadm/tail behind what has been read, but not before the end of a
-// long line, which it would keep in part.
+// startTail starts nxadm/tail at the cursor, but not during a long line, a part
+// of which the tail would keep in memory.
 func (t *tailer) startTail(ctx context.Context) {
 	l := t.lookers
 	if t.alone || t.cursor.Size-t.cursor.Offset > farBytes || l.eventsLost.Load() {
@@ -211,14 +214,14 @@ func (t *tailer) startTail(ctx context.Context) {
 	})
 	if err != nil {
 		<-l.slots
-		return // the next look finds out why
+		return // the next look finds the reason
 	}
 	t.started.Store(time.Now().UnixNano())
 	t.tail.Store(tl)
 	l.tails.Go(func() { t.listen(ctx, tl) })
 }
 
-// listen takes what a tail delivers until it ends, and ends it.
+// listen processes the lines of a tail until it ends, and ends it.
 func (t *tailer) listen(ctx context.Context, tl *tail.Tail) {
 	for more := true; more; {
 		select {
@@ -230,17 +233,17 @@ func (t *tailer) listen(ctx context.Context, tl *tail.Tail) {
 			more = ok && t.deliver(ctx, line)
 		}
 	}
-	tl.Kill(nil) // and no Cleanup, after which the next tail of the path gets no events
+	tl.Kill(nil) // no Cleanup: after that the next tail of the path would get no events
 	select {
 	case <-tl.Dead():
 	case <-time.After(time.Second):
-		// It waits for the tracker that all tails share, which has come to a standstill: it
-		// may, by the lock that newWatcher describes.
+		// The tail waits for the tracker that all tails share. The tracker may
+		// have stopped, by the lock that newWatcher describes.
 		t.lookers.eventsLost.Store(true)
 	}
 	t.mu.Lock()
 	if err := tl.Err(); err != nil && err != tomb.ErrStillAlive {
-		t.alone = true // for example for want of inotify watches
+		t.alone = true // for example because no inotify watches are left
 	}
 	t.tail.Store(nil)
 	t.mu.Unlock()
@@ -248,8 +251,8 @@ func (t *tailer) listen(ctx context.Context, tl *tail.Tail) {
 	t.poke()
 }
 
-// deliver adds a line that the tail has read. It returns false when the tail is no
-// longer needed.
+// deliver adds a line that the tail has read. It returns false if the tail is
+// no longer needed.
 func (t *tailer) deliver(ctx context.Context, l *tail.Line) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -258,8 +261,8 @@ func (t *tailer) deliver(ctx context.Context, l *tail.Line) bool {
 	case t.over():
 		return false
 	case l.Err == nil && end <= t.cursor.Offset:
-		// Either a look was faster, or the file was truncated and the tail restarts: a look
-		// finds out.
+		// Either a look was faster, or the file was truncated and the tail
+		// starts again: a look finds out which.
 		t.poke()
 		return true
 	case l.Err != nil || end != t.cursor.Offset+int64(len(l.Text))+1:
@@ -277,33 +280,34 @@ func (t *tailer) deliver(ctx context.Context, l *tail.Line) bool {
 	return t.report(ctx, *t.fold.Sum())
 }
 
-// Write keeps nxadm/tail from ending the process: when a stat fails or there is no inotify,
-// it writes to its logger and then calls os.Exit. Write ends the goroutine first. As all
-// tails wait for that goroutine's answer from then on, the lookers do their work.
+// Write prevents nxadm/tail from ending the process: if a stat fails or there
+// is no inotify, it writes to its logger and then calls os.Exit. Write ends the
+// goroutine before that. All tails then wait for that goroutine's answer, so
+// the lookers do their work.
 func (l *lookers) Write([]byte) (int, error) {
 	l.eventsLost.Store(true)
 	runtime.Goexit()
 	return 0, nil
 }
 
-// followLive follows a file where a worker has stopped reading.
+// followLive follows a file from the position where a worker stopped reading.
 func (f *follower) followLive(fl *file, r result) {
 	t := &tailer{
 		reading: *r.live,
 		lookers: f.lookers,
 		written: r.written,
 	}
-	t.shown = t.cursor.Size > t.cursor.Offset // perhaps; to report once more does no harm
+	t.shown = t.cursor.Size > t.cursor.Offset // perhaps; another report does no harm
 	t.offset.Store(t.cursor.Offset)
 	fl.state = live
 	fl.tail = t
 	f.live[fl] = struct{}{}
-	t.poke() // for what was written since the last reading
+	t.poke() // for lines written since the last reading
 }
 
-// makeRoom reports whether one more file, written at a time, can be live. Where there
-// are too many it parks the one that was written longest ago, if that is before the new
-// one, which is live when it grows again.
+// makeRoom reports whether another file, written at the given time, can be
+// live. At the limit it parks the file that was written longest ago, if that
+// was before written; the new file becomes live when it grows again.
 func (f *follower) makeRoom(written int64) bool {
 	if len(f.live) < f.Live {
 		return true
@@ -316,7 +320,7 @@ func (f *follower) makeRoom(written int64) bool {
 	return false
 }
 
-// ended takes a file back from its tailer.
+// ended handles a file that its tailer has returned.
 func (f *follower) ended(t *tailer) {
 	fl := t.file
 	fl.state = parked
@@ -332,14 +336,15 @@ func (f *follower) ended(t *tailer) {
 }
 
 const (
-	// quietAfter is how long after its last write a file that inotify watches is checked
-	// less often, once in quietChecks. A check finds what inotify never reports.
+	// quietAfter is how long after its last write a file that inotify watches
+	// is checked less often, once in quietChecks checks. Checks find changes
+	// that inotify never reports.
 	quietAfter  = 10 * time.Second
 	quietChecks = 10
 )
 
-// check is the loop's look at a live file: one stat. What differs from the last look has
-// the file looked at.
+// check makes one stat of a live file. A difference from the last look makes a
+// looker read the file.
 func (f *follower) check(fl *file, now time.Time) {
 	t := fl.tail
 	quiet := f.index.watch.notify != nil && now.UnixNano()-t.written > int64(quietAfter)
@@ -354,7 +359,7 @@ func (f *follower) check(fl *file, now time.Time) {
 	t.checked = now
 	if seen := max(cursor.Modified, -cursor.Modified); now.UnixNano()-seen < int64(f.Check) {
 		t.written = seen
-		return // it was read after that
+		return // it has been read since then
 	}
 	is, err := lstat(fl.cursor.Path)
 	if err != nil || is.inode != fl.inode() {

@@ -11,11 +11,12 @@ import (
 	"sm/transcript"
 )
 
-// Once reads every transcript in or below the paths of roots one time, on all processors,
-// and sends one whole change for each. A path to a file is read under any
-// name; a subagent's file is then a session of its own. Files and folders that cannot be read
-// are left out, logged, and counted in the error after the others have been sent;
-// a path that does not exist is an error at once.
+// Once reads every transcript in or below the paths of roots one time, on all
+// processors, and sends one whole change for each. A path to a file is read
+// under any name; a subagent's file is then a session of its own. Files and
+// folders that cannot be read are skipped and logged, and counted in the error
+// after the others have been sent. A path that does not exist causes an error
+// at once.
 func Once(ctx context.Context, o Options, roots []Root, out chan<- transcript.Change) error {
 	o.defaults()
 	index := newIndex(newWatcher(true, o.Logger), o.Logger)
@@ -26,7 +27,7 @@ func Once(ctx context.Context, o Options, roots []Root, out chan<- transcript.Ch
 		once:    true,
 	}
 	var named []*file
-	for _, root := range roots { // all formats of a folder are known before it is searched
+	for _, root := range roots { // a search needs all formats of a folder
 		path, err := filepath.Abs(root.Path)
 		if err != nil {
 			return fmt.Errorf("find %s: %w", root.Path, err)
@@ -58,8 +59,8 @@ func Once(ctx context.Context, o Options, roots []Root, out chan<- transcript.Ch
 		}
 	}
 	o.Stats.expect(list)
-	// Large files first: the last one read is then a small one, and no processor
-	// waits long for another.
+	// Large files are read first: the last one is then a small one, and no
+	// processor waits long for another.
 	slices.SortStableFunc(
 		list,
 		func(a, b *file) int { return cmp.Compare(b.stamp.size>>10, a.stamp.size>>10) },
@@ -74,8 +75,9 @@ func Once(ctx context.Context, o Options, roots []Root, out chan<- transcript.Ch
 	return nil
 }
 
-// UnreadError means that some files or folders could not be read. Things that are no
-// transcripts, such as a pipe or a folder with such a name, are not listed.
+// UnreadError means that some files or folders could not be read. It does not
+// list objects that are no transcripts, such as a pipe or a folder with the
+// name of one.
 type UnreadError struct{ Errs []error }
 
 func (e *UnreadError) Error() string {
@@ -90,7 +92,7 @@ func (e *UnreadError) Error() string {
 
 func (e *UnreadError) Unwrap() []error { return e.Errs }
 
-// readList has the workers read a list, and returns what failed.
+// readList makes the workers read a list, and returns the errors.
 func (r *fileReader) readList(ctx context.Context, list []*file) (errs []error) {
 	jobs := make(chan *file)
 	results := make(chan result, len(list))

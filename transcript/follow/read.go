@@ -16,12 +16,13 @@ import (
 )
 
 const (
-	bufferBytes = 256 << 10 // fits the second-level cache with room to spare
+	bufferBytes = 256 << 10 // much less than the second-level cache
 	headBytes   = 1024
 	tailBytes   = 64
-	// peekBytes bounds the unfinished last line that is tried as if it were whole.
+	// peekBytes limits the unfinished last line that is parsed as if it were
+	// complete.
 	peekBytes = 1 << 20
-	// flushEntries bounds the entries of one change.
+	// flushEntries limits the entries of one change.
 	flushEntries = 512
 )
 
@@ -31,7 +32,8 @@ var (
 	errRewritten  = errors.New("rewritten while it was read")
 )
 
-// contentError is the failure to unpack a file. It stays until the file changes.
+// contentError is the failure to unpack a file. It remains until the file
+// changes.
 type contentError struct {
 	error
 	of stamp
@@ -39,7 +41,7 @@ type contentError struct {
 
 func (e contentError) Unwrap() error { return e.error }
 
-// reason strips an error of the path, which logs do not show.
+// reason removes the path from an error, because logs do not show paths.
 func reason(err error) error {
 	if pe, ok := errors.AsType[*fs.PathError](err); ok {
 		return pe.Err
@@ -47,28 +49,28 @@ func reason(err error) error {
 	return err
 }
 
-// result is what a worker gives back with a file.
+// result is the result of a worker for a file.
 type result struct {
 	file    *file
 	cursor  transcript.Cursor
-	live    *reading // of a file that is to be live
-	written int64    // when it was, at the latest now, in nanoseconds since 1970
+	live    *reading // the reading of a file that is to be live
+	written int64    // when it was written, at the latest now, in nanoseconds since 1970
 	gone    bool
 	err     error
 }
 
-// workspace is what one worker reads with; it is used for one file at a time.
+// workspace has the buffers of one worker, for one file at a time.
 type workspace struct {
 	buf  []byte
-	wide []byte // for files with long lines, once there was one
+	wide []byte // for files with long lines, nil before the first
 }
 
-// fileReader turns files into changes. All workers and tailers share it: it holds nothing
-// of one file.
+// fileReader turns files into changes. All workers and tailers share it: it has
+// no state of a single file.
 type fileReader struct {
 	Options
 	out  chan<- transcript.Change
-	once bool // nothing will be followed
+	once bool // no file will be followed
 }
 
 // work reads the files of jobs until ctx ends or there are no more.
@@ -102,7 +104,8 @@ func (r *fileReader) read(ctx context.Context, fl *file, w *workspace) result {
 	return res
 }
 
-// reportGone reports that a file is no more, where it was last reported.
+// reportGone reports that a file no longer exists, under the path reported
+// last.
 func (r *fileReader) reportGone(ctx context.Context, fl *file) {
 	if !fl.known {
 		return
@@ -115,8 +118,9 @@ func (r *fileReader) reportGone(ctx context.Context, fl *file) {
 	r.send(ctx, gone)
 }
 
-// readOpen reads a file that has been opened, from its beginning. All of it is reported if
-// that is wanted, or if the file is not the one that the cursor was made for.
+// readOpen reads a file that has been opened, from its beginning. It reports
+// all of it if whole is true, or if the file is not the one that the cursor was
+// made for.
 func (r *fileReader) readOpen(
 	ctx context.Context,
 	file *os.File,
@@ -160,7 +164,8 @@ func (r *fileReader) readOpen(
 	res.cursor = *c
 	now := time.Now().UnixNano()
 	res.written = min(is.modified, now)
-	// Before its first line is whole, a file may still become a compressed one.
+	// Before its first line is complete, a file may still become a compressed
+	// one.
 	asLines := packed == nil && (c.Offset > 0 || fl.format.Content == nil)
 	if asLines && !r.once && now-is.modified < int64(r.ActiveFor) {
 		res.live = s
@@ -168,14 +173,14 @@ func (r *fileReader) readOpen(
 	return nil
 }
 
-// sign adds to a change the client and the session of its file.
+// sign sets the client and the session of a change.
 func (r *fileReader) sign(fl *file, c *transcript.Change) {
 	c.Client = fl.format.Client
 	c.Name = fl.id.Name
 	c.Parent = fl.id.Parent
 }
 
-// reading is how far a file has been read.
+// reading is the state of reading a file.
 type reading struct {
 	r      *fileReader
 	file   *file
@@ -183,12 +188,13 @@ type reading struct {
 	cursor transcript.Cursor
 	marks  marks
 	entry  transcript.Entry        // of the last line
-	change transcript.Change       // what the lines since the last report have brought
+	change transcript.Change       // the results of the lines since the last report
 	young  transcript.Instant      // older entries are not reported
 	record func(*transcript.Entry) // receives entries in place of change, nil for none
 }
 
-// continues reports whether a file still begins with what the cursor covers.
+// continues reports whether a file still begins with the bytes before the
+// cursor.
 func (s *reading) continues(file io.ReaderAt, is stamp) bool {
 	c := &s.cursor
 	if is.inode != (inode{c.Dev, c.Ino}) || is.size < c.Offset {
@@ -199,14 +205,14 @@ func (s *reading) continues(file io.ReaderAt, is stamp) bool {
 		if b := buf[:to-from]; readFull(file, b, from) {
 			return transcript.KeyOf(b)
 		}
-		return ^c.Head // of no file with this cursor
+		return ^c.Head // differs from that of the cursor
 	}
 	return key(0, min(c.Offset, headBytes)) == c.Head &&
 		key(max(0, c.Offset-tailBytes), c.Offset) == c.Tail
 }
 
-// readAll folds the text from its beginning and reports what is behind the cursor, or all
-// of it as one change.
+// readAll folds the text from its beginning and reports the lines after the
+// cursor, or all lines as one change.
 func (s *reading) readAll(
 	ctx context.Context,
 	text transcript.Text,
@@ -254,7 +260,7 @@ func (s *reading) readAll(
 		return err
 	}
 	session, line := s.peek(text, text.Size())
-	if line != nil && s.r.once { // it counts like any other: nothing will follow
+	if line != nil && s.r.once { // it counts like any other: no line will follow
 		s.add(line, s.cursor.Offset+int64(len(line)))
 		session = *s.fold.Sum()
 	}
@@ -264,8 +270,8 @@ func (s *reading) readAll(
 	return ctx.Err()
 }
 
-// young is the oldest time of the entries to report of a file that is read whole: what
-// is older is history. A caller that reads files once wants none.
+// young returns the minimum time of the entries to report from a file that is
+// read whole: older entries are history. A caller of Once gets none.
 func (r *fileReader) young() transcript.Instant {
 	switch {
 	case r.Entries:
@@ -276,8 +282,8 @@ func (r *fileReader) young() transcript.Instant {
 	return transcript.InstantOf(time.Now().Add(-r.ActiveFor))
 }
 
-// addLines folds the complete lines up to an offset. What they bring is reported when it is
-// much, but for a change with all of a file.
+// addLines folds the complete lines up to an offset. It reports many entries in
+// several changes, except for a change with all of a file.
 func (s *reading) addLines(ctx context.Context, l *lines, to int64) error {
 	for full := true; full; {
 		full = false
@@ -297,7 +303,7 @@ func (s *reading) addLines(ctx context.Context, l *lines, to int64) error {
 	return nil
 }
 
-// add folds one line; end is the offset behind it.
+// add folds one line; end is the offset after it.
 func (s *reading) add(line []byte, end int64) {
 	e := &s.entry
 	fresh, _ := s.fold.Line(line, int(end-s.cursor.Offset), e)
@@ -315,9 +321,9 @@ func (s *reading) add(line []byte, end int64) {
 	}
 }
 
-// report sends what the lines since the last report have brought.
+// report sends the results of the lines since the last report.
 func (s *reading) report(ctx context.Context, session transcript.Session) bool {
-	s.entry = transcript.Entry{} // a long line's memory goes with it
+	s.entry = transcript.Entry{} // releases the memory of a long line
 	s.cursor.Head, s.cursor.Tail = s.marks.keys()
 	c := &s.change
 	c.Cursor = s.cursor
@@ -335,9 +341,9 @@ func (s *reading) report(ctx context.Context, session transcript.Session) bool {
 	return ok
 }
 
-// peek is the session with the last line of a file of that size, where the line is a whole
-// record and lacks only its newline. line is nil if there is none: if it is too long, or if
-// the file has become shorter.
+// peek returns the session with the last line of a file of that size, if the
+// line is a complete record that lacks only its newline. line is nil if there
+// is no such line, if it is too long, or if the file has become shorter.
 func (s *reading) peek(file io.ReaderAt, size int64) (session transcript.Session, line []byte) {
 	if n := size - s.cursor.Offset; n > 0 && n <= peekBytes {
 		line = make([]byte, n)
@@ -350,9 +356,10 @@ func (s *reading) peek(file io.ReaderAt, size int64) (session transcript.Session
 	return *s.fold.Sum(), nil
 }
 
-// shown is the session with a line that still lacks its newline, if that is a whole
-// record. What is counted waits for the newline: a compaction that a session had
-// already would not be taken for a new one when it comes, and the line may go on.
+// shown returns the session with a line that still lacks its newline, if that
+// is a complete record. Counts wait for the newline: otherwise the session
+// would already have a compaction that is to be reported as new later, and the
+// line may still grow.
 func shown(f transcript.Fold, line []byte) (s transcript.Session, whole bool) {
 	s, whole = f.Peek(line)
 	sum := f.Sum()
@@ -363,8 +370,8 @@ func shown(f transcript.Fold, line []byte) (s transcript.Session, whole bool) {
 	return s, whole
 }
 
-// plain is an entry without what points into the line's buffer, but for a reading's
-// model. Its version is that of the session so far.
+// plain returns an entry without slices into the line's buffer, except for a
+// copy of a reading's model. Its version is that of the session so far.
 func plain(e transcript.Entry, s *transcript.Session) transcript.Entry {
 	e.Version = []byte(s.Version)
 	e.CWD = nil

@@ -13,9 +13,9 @@ import (
 )
 
 const (
-	// clientBytes bounds a registry entry; real ones have some 600 bytes.
+	// clientBytes limits a registry entry; real ones have some 600 bytes.
 	clientBytes = 64 << 10
-	// indexBytes bounds an index of names, which has some 120 bytes a name.
+	// indexBytes limits an index of names, which has some 120 bytes per name.
 	indexBytes = 16 << 20
 )
 
@@ -24,32 +24,32 @@ type entry struct {
 	transcript.Client
 	registry *transcript.Registry
 	index    string // path of the file with the names of sessions, "" for none
-	stamp    stamp  // of what has been read
+	stamp    stamp  // of the content that was read
 	runs     bool
 }
 
 // nameIndex is a file with the names of sessions.
 type nameIndex struct {
-	stamp stamp // of what has been read
+	stamp stamp // of the content that was read
 	names map[string]string
 }
 
-// registries remembers the contents of the clients' registries.
+// registries has the contents of the clients' registries.
 type registries struct {
 	entries map[string]*entry               // by path
 	indexes map[string]nameIndex            // by path
-	clients []transcript.Client             // the valid entries, in the order of processes
-	news    bool                            // these have not been sent
+	clients []transcript.Client             // the valid entries, ordered by process
+	unsent  bool                            // clients has not been sent
 	dirs    map[string]*transcript.Registry // by folder
-	stale   bool                            // something has happened in them
+	stale   bool                            // an event has occurred in these folders
 	roots   *rootList
 	watch   *watcher
 	alive   func(pid int, start string) bool // nil if the system does not show it
 	to      chan<- []transcript.Client       // nil without a receiver
 }
 
-// unwatched reports whether a registry's folder is not watched: it may not
-// be there yet.
+// unwatched reports whether the folder of a registry is not watched; it may not
+// exist yet.
 func (r *registries) unwatched() bool {
 	for dir := range r.dirs {
 		if !r.watch.watched[dir] {
@@ -113,14 +113,15 @@ func (r *registries) read(
 	if text, err := os.ReadFile(path); err == nil {
 		e.Client, e.runs = registry.Read(filepath.Base(path), text)
 	}
-	if !e.runs { // half written: look again
+	if !e.runs { // incomplete: read it again
 		e.stamp = stamp{}
 		r.stale = true
 	}
 	return e
 }
 
-// check finds the entries that are valid: a client that was killed leaves its file behind.
+// check finds the valid entries: a client that was killed leaves its entry
+// behind.
 func (r *registries) check() {
 	var valid []transcript.Client
 	for path, e := range r.entries {
@@ -143,12 +144,12 @@ func (r *registries) check() {
 	})
 	if !slices.Equal(valid, r.clients) {
 		r.clients = valid
-		r.news = true
+		r.unsent = true
 	}
 }
 
-// names returns the names of sessions in an index, which is read again if it has
-// changed.
+// names returns the names of sessions in an index, which it reads again if it
+// has changed.
 func (r *registries) names(e *entry) map[string]string {
 	is, err := stat(e.index)
 	if err != nil || !is.IsRegular() || is.size > indexBytes {
@@ -164,8 +165,8 @@ func (r *registries) names(e *entry) map[string]string {
 	return r.indexes[e.index].names
 }
 
-// ticks is the start of a process as the kernel has it, in ticks since boot; empty for anything
-// else, which cannot be compared.
+// ticks returns the start of a process if the kernel wrote it, in ticks since
+// boot. It returns "" for any other form, which cannot be compared.
 func ticks(start string) string {
 	if _, err := strconv.ParseUint(start, 10, 64); err != nil {
 		return ""

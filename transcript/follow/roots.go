@@ -8,18 +8,19 @@ import (
 	"sm/transcript"
 )
 
-// Root is a folder to search for transcripts, at any depth, and the format of those in it.
-// It may appear later. For [Once] it may be a file. A folder that is given with several
-// formats holds transcripts of each: a file has the first format that accepts its name.
+// Root is a folder to search for transcripts, at any depth, and their format.
+// It need not exist yet. For [Once] it may be a file. A folder that is given
+// with several formats holds transcripts of each: a file has the first format
+// that accepts its name.
 type Root struct {
 	Path   string
 	Format *transcript.Format
 }
 
-// Elsewhere finds the root that a transcript lies in which a client has named. ok is false
-// unless the transcript is there, a regular file of this user and no link, the root belongs to
-// this user, too, and the path has the form that the format wants when all links in it are
-// resolved. The root returned is resolved.
+// Elsewhere returns the root of a transcript that a client has reported, with
+// all links resolved. ok is false unless the transcript is a regular file of
+// this user and no link, the root belongs to this user, too, and the resolved
+// path has the form that the format requires.
 func Elsewhere(format *transcript.Format, path, session string) (root string, ok bool) {
 	if !filepath.IsAbs(path) || filepath.Clean(path) != path {
 		return "", false
@@ -39,9 +40,9 @@ func Elsewhere(format *transcript.Format, path, session string) (root string, ok
 	return IsRoot(format, root)
 }
 
-// IsRoot reports whether a folder that a client reported may be followed: its name is
-// that of the format, it belongs to this user, no link leads to it, and it is on a
-// disk.
+// IsRoot reports whether a folder that a client reported may be followed: its
+// name is that of the format, it belongs to this user, no link leads to it, and
+// it is on a disk.
 func IsRoot(format *transcript.Format, dir string) (root string, ok bool) {
 	real, err := filepath.EvalSymlinks(dir)
 	if err != nil || real != filepath.Clean(dir) || filepath.Base(real) != format.Root {
@@ -62,11 +63,11 @@ type rootList []followed
 // followed is one root.
 type followed struct {
 	path    string
-	formats []*transcript.Format // more than one for few
+	formats []*transcript.Format // rarely more than one
 	learnt  bool                 // reported by a client, not configured
 }
 
-// depth is how deep a folder lies below the root that it is in.
+// depth returns the depth of a folder below the root.
 func (r followed) depth(dir string) int {
 	if dir == r.path {
 		return 0
@@ -76,7 +77,7 @@ func (r followed) depth(dir string) int {
 	return strings.Count(below, separator)
 }
 
-// add adds a root. fresh is false for one that is there already.
+// add adds a root. fresh is false if the root is already in the list.
 func (l *rootList) add(root Root, learnt bool) (path string, fresh bool) {
 	path = filepath.Clean(root.Path)
 	for i := range *l {
@@ -92,8 +93,8 @@ func (l *rootList) add(root Root, learnt bool) (path string, fresh bool) {
 	return path, true
 }
 
-// of gives the innermost root that a path lies in, learnt if it lies in no configured
-// one; for a path in none it has no formats.
+// of returns the innermost root of a path. It counts as learnt if the path is
+// in no configured root. For a path in no root it has no formats.
 func (l rootList) of(path string) (in followed) {
 	for _, r := range l {
 		if !transcript.Within(r.path, path) {
@@ -108,9 +109,10 @@ func (l rootList) of(path string) (in followed) {
 	return in
 }
 
-// identify gives the format of a path; ok is false for one that is no transcript. The format
-// is that of its root. A path in no root any more has the format that takes it for a
-// transcript, else the first.
+// identify returns the format of a path; ok is false if the path is no
+// transcript. The format is that of its root. For a path that is no longer in
+// any root it is the format that identifies the path as a transcript, else the
+// first.
 func (l rootList) identify(path string) (format *transcript.Format, ok bool) {
 	formats := l.of(path).formats
 	if formats == nil {

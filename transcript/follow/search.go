@@ -11,7 +11,7 @@ import (
 	"github.com/fsnotify/fsnotify"
 )
 
-// missing looks after files that may be no more.
+// missing checks files that may no longer exist.
 func (f *follower) missing(among func(path string, fl *file) bool) {
 	for path, fl := range f.index.files {
 		if among(path, fl) && (fl.state != parked || isGone(path)) {
@@ -20,14 +20,14 @@ func (f *follower) missing(among func(path string, fl *file) bool) {
 	}
 }
 
-// missingBelow looks after the files in a folder.
+// missingBelow checks the files in a folder.
 func (f *follower) missingBelow(dir string) {
 	dir += string(filepath.Separator)
 	f.missing(func(path string, _ *file) bool { return strings.HasPrefix(path, dir) })
 }
 
-// searchAll searches all roots, and looks after the files that this did not find. At the
-// start the files found are read newest first.
+// searchAll searches all roots, and checks the files that this did not find. At
+// the start the files found are read newest first.
 func (f *follower) searchAll(start bool) {
 	f.lastAll = time.Now()
 	f.index.round++
@@ -43,7 +43,7 @@ func (f *follower) searchAll(start bool) {
 	f.missing(func(_ string, fl *file) bool { return fl.round != f.index.round })
 }
 
-// event looks at what inotify has reported.
+// event handles an event of inotify.
 func (f *follower) event(ev fsnotify.Event) {
 	if f.clients.dirs[filepath.Dir(ev.Name)] != nil ||
 		f.clients.dirs[ev.Name] != nil && ev.Has(fsnotify.Chmod) {
@@ -72,7 +72,8 @@ func (f *follower) event(ev fsnotify.Event) {
 	}
 }
 
-// appeared searches what is a new folder or a link to one, or one that may be searched now.
+// appeared searches a new folder, a link to one, or one that has become
+// readable.
 func (f *follower) appeared(path string, is fact) {
 	root := f.index.roots.of(path)
 	depth := root.depth(path)
@@ -81,10 +82,10 @@ func (f *follower) appeared(path string, is fact) {
 		return // as in a search of all folders
 	}
 	f.enqueue(f.index.search(path, map[inode]bool{})...)
-	f.missingBelow(path) // what was known of it before it was watched
+	f.missingBelow(path) // files found before the folder was watched
 }
 
-// removed looks after a file, or after all files of a folder, that lost its name.
+// removed checks a file, or all files of a folder, that lost its name.
 func (f *follower) removed(path string) {
 	if fl := f.index.files[path]; fl != nil {
 		f.enqueue(fl)
@@ -94,8 +95,8 @@ func (f *follower) removed(path string) {
 	f.missingBelow(path)
 }
 
-// findUnwatched searches the roots that were not there and the folders that inotify had
-// no room for, and looks after the files in them.
+// findUnwatched searches the roots that did not exist and the folders that
+// inotify could not watch, and checks the files in them.
 func (f *follower) findUnwatched() {
 	watch := f.index.watch
 	visited := map[inode]bool{}
@@ -117,17 +118,18 @@ func (f *follower) findUnwatched() {
 }
 
 const (
-	rescanShare = 2000 // a search may take one part in so many of the time
+	rescanShare = 2000 // the interval of searches is this multiple of their duration
 	rescanMost  = 5 * time.Minute
 )
 
-// pause is the time from the beginning of a search to the next one, by the time that it
-// took.
+// pause returns the time from the beginning of a search to the next one, given
+// the duration of the last one.
 func pause(rescan, took time.Duration) time.Duration {
 	return max(rescan, min(rescanShare*took, rescanMost))
 }
 
-// sweep checks what cannot be left to inotify alone.
+// sweep makes the regular checks. With all, or when it is due, it searches all
+// folders.
 func (f *follower) sweep(all bool) {
 	now := time.Now()
 	for path := range f.index.again {
@@ -154,7 +156,7 @@ func (f *follower) sweep(all bool) {
 	f.publish()
 }
 
-// learn follows one more root.
+// learn follows another root.
 func (f *follower) learn(root Root) {
 	path, fresh := f.index.roots.add(root, true)
 	if !fresh {

@@ -20,12 +20,12 @@ type stamp struct {
 }
 
 // freshFor is how long a file's modification time may hide another change: file
-// systems stamp with the resolution of the kernel's tick.
+// systems use the resolution of the kernel's tick.
 const freshFor = 20 * time.Millisecond
 
-// settled is the modification time to remember: negative, and so never the same
-// again, when the file has been written so lately that it may be written once more
-// under the same time.
+// settled returns the modification time to store. If the file has been written
+// so recently that another write may have the same time, the result is
+// negative, and so differs from every later time.
 func (s stamp) settled() int64 {
 	if time.Now().UnixNano()-s.modified > int64(freshFor) {
 		return s.modified
@@ -33,12 +33,12 @@ func (s stamp) settled() int64 {
 	return -s.modified
 }
 
-// fact is what stat shows of a file.
+// fact is the result of stat for a file.
 type fact struct {
 	stamp
 	fs.FileMode
-	// ours means that it belongs to this user, under no second name: of another
-	// user's file that would be a hard link.
+	// ours means that the file belongs to this user and has no second name,
+	// which would be a hard link for a file of another user.
 	ours bool
 }
 
@@ -63,7 +63,7 @@ func factOf(info fs.FileInfo, err error) (fact, error) {
 	}, nil
 }
 
-// isGone reports whether nothing has a path any more.
+// isGone reports whether a path no longer exists.
 func isGone(path string) bool {
 	_, err := os.Lstat(path)
 	return errors.Is(err, fs.ErrNotExist)

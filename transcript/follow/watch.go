@@ -11,13 +11,13 @@ import (
 	"sm/transcript"
 )
 
-// watcher watches folders through inotify where it can, and lists the folders
-// where it could not.
+// watcher watches folders through inotify if possible, and lists the folders
+// that it could not watch.
 type watcher struct {
 	notify  *fsnotify.Watcher // nil without inotify
 	events  <-chan fsnotify.Event
 	errors  <-chan error
-	ended   chan struct{} // closed when no more errors come
+	ended   chan struct{} // closed after the last error
 	watched map[string]bool
 	failed  map[string]bool // folders that must be searched instead
 	warned  bool
@@ -39,9 +39,9 @@ func newWatcher(poll bool, log *slog.Logger) *watcher {
 	w.events = notify.Events
 	w.errors = errs
 	w.ended = make(chan struct{})
-	// fsnotify may report an error while it holds what adding a folder waits for, so
-	// the goroutine that adds folders must not receive the errors. All errors mean the same:
-	// one is enough.
+	// fsnotify may report an error while it holds a lock that adding a folder
+	// needs, so the goroutine that adds folders must not receive the errors.
+	// All errors have the same meaning: one is enough.
 	go func() {
 		defer close(w.ended)
 		for err := range notify.Errors {
@@ -54,7 +54,7 @@ func newWatcher(poll bool, log *slog.Logger) *watcher {
 	return w
 }
 
-// add watches a folder; that it is watched already does no harm.
+// add watches a folder, which may be watched already.
 func (w *watcher) add(dir string) {
 	if w.notify == nil {
 		return
@@ -66,11 +66,11 @@ func (w *watcher) add(dir string) {
 		delete(w.failed, dir)
 		return
 	case errors.Is(err, fs.ErrNotExist):
-		return // just now
+		return // it was removed just now
 	}
 	w.failed[dir] = true
 	if !w.warned &&
-		!errors.Is(err, fs.ErrPermission) { // to list it is denied too, which is logged
+		!errors.Is(err, fs.ErrPermission) { // listing the folder is denied, too, and logged
 		w.warned = true
 		w.log.Warn(
 			"cannot watch all folders, searching the rest each second; raise fs.inotify.max_user_watches",
@@ -79,7 +79,7 @@ func (w *watcher) add(dir string) {
 	}
 }
 
-// forget drops a folder that is no more, and those below it.
+// forget removes a folder that no longer exists, and those below it.
 func (w *watcher) forget(dir string) {
 	if !w.watched[dir] && !w.failed[dir] {
 		return
@@ -87,7 +87,8 @@ func (w *watcher) forget(dir string) {
 	gone := func(path string, _ bool) bool { return transcript.Within(dir, path) }
 	for path := range w.watched {
 		if transcript.Within(dir, path) {
-			// A folder that has only moved is else watched under its old name. It may be gone.
+			// A folder that was only moved would still be watched under its old
+			// name. The error means that it no longer exists.
 			_ = w.notify.Remove(path)
 		}
 	}

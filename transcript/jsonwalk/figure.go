@@ -5,8 +5,8 @@ import (
 	"strconv"
 )
 
-// MaxFigure is the largest token figure believed; forged or broken ones beyond it
-// are cut to it, so that no sum can overflow.
+// MaxFigure is the largest accepted token figure; larger ones, forged or
+// broken, are reduced to it, so that no sum can overflow.
 const MaxFigure = 1_000_000_000
 
 // IsCount reports whether a member's value begins like a number that is not negative.
@@ -14,8 +14,9 @@ func (w *Walker) IsCount(value Text) bool {
 	return value.None() && w.Peek()-'0' <= 9
 }
 
-// Figure reads a member's value if it is a number and returns it as a token count in 0..1e9:
-// whole numbers in any spelling; negative ones are 0, larger ones 1e9, anything else 0.
+// Figure returns a member's value as a token count in 0..1e9, if it is a whole
+// number in any spelling. Negative numbers are 0, larger ones 1e9, and all
+// other values 0.
 func (w *Walker) Figure(value Text) int64 {
 	if !value.None() {
 		return 0
@@ -40,12 +41,13 @@ func (w *Walker) Figure(value Text) int64 {
 	return int64(max(0, min(v, MaxFigure)))
 }
 
-// Real reads a member's value if it is a number, and returns it: infinite if no float64
-// holds it. Anything else is 0, and is left for Members to skip.
+// Real returns a member's value if it is a number; the result is infinite if no
+// float64 holds it. For any other value it returns 0, and Members skips the
+// value.
 func (w *Walker) Real(value Text) float64 {
 	if c := w.Peek(); !value.None() || c != '-' && c-'0' > 9 {
 		return 0
 	}
-	v, _ := strconv.ParseFloat(string(w.number()), 64) // of nothing, 0
+	v, _ := strconv.ParseFloat(string(w.number()), 64) // 0 for an empty text
 	return v
 }

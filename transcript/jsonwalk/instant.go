@@ -6,14 +6,14 @@ import (
 	"sm/transcript"
 )
 
-// Clock parses timestamps, most of them in the minute of the one before. The zero
-// value is ready.
+// Clock parses timestamps; it is fast for those in the minute of the one
+// before. The zero value is ready.
 type Clock struct {
-	minute [len("2026-11-20T08:13:")]byte // how the newest stamp begins
+	minute [len("2026-11-20T08:13:")]byte // the beginning of the newest stamp
 	at     transcript.Instant
 }
 
-// Instant does what [Text.Instant] does.
+// Instant is like [Text.Instant].
 func (c *Clock) Instant(t Text, line []byte) transcript.Instant {
 	b := line[t.From:t.To]
 	n := len(c.minute)
@@ -39,7 +39,8 @@ func (c *Clock) Instant(t Text, line []byte) transcript.Instant {
 	return at
 }
 
-// Instant reads a timestamp in any form of RFC 3339; 0 when it is none.
+// Instant parses a timestamp in any form of RFC 3339; it returns 0 for an
+// invalid one.
 func (t Text) Instant(line []byte) transcript.Instant {
 	if t.None() {
 		return 0

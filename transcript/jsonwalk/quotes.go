@@ -7,25 +7,25 @@ import (
 	"math/bits"
 )
 
-// room is how many positions of quotes are looked for at a time: those of most
-// lines, in little enough memory to be cleared where a Walker is made. The last block can bring
-// 64 more.
+// room is the number of positions of quotes that are searched at a time. It
+// suffices for most lines, and takes little memory to be cleared where a Walker
+// is made. The last block can add 64 more.
 const room = 128
 
-// quotes finds where the strings of a JSON text begin and end, ahead of the Walker,
-// and checks what is in them. Wide instructions do this for all of a line together
-// far faster than for one string after another.
+// quotes finds the beginnings and ends of the strings in a JSON text, ahead of
+// the Walker, and checks their content. Wide instructions do this for a
+// complete line far faster than for one string after another.
 //
-// Positions come in pairs, of an opening and a closing quote. They hold as long as
-// the text between the strings is JSON, which the Walker checks: it stops at the first
-// byte that is not. A string that breaks the rules has no closing quote here.
+// Positions come in pairs, of an opening and a closing quote. They are valid as
+// long as the text between the strings is JSON, which the Walker checks: it
+// stops at the first invalid byte. An invalid string has no closing quote here.
 type quotes struct {
 	b       []byte
 	at      int    // how far b has been searched
 	escaped uint64 // 1 when a backslash escapes b[at]
 	k, n    int    // q[k:n] are the positions not yet used
-	plain   bool   // go on without wide instructions
-	half    bool   // with those of 32 bytes alone
+	plain   bool   // continue without wide instructions
+	half    bool   // use only those of 32 bytes
 	unicode bool   // there may be an escape \u before at
 	// b[:clean] and b[again:], as far as they have been searched, are ASCII
 	// without backslashes.
@@ -33,8 +33,8 @@ type quotes struct {
 	q            [room + 64]uint32
 }
 
-// start resets everything except the positions: clearing them takes time, and n is how many are
-// valid.
+// start resets everything except the positions: clearing them takes time, and n
+// is the number of valid ones.
 func (x *quotes) start(b []byte) {
 	x.b = b
 	x.at = 0
@@ -48,8 +48,8 @@ func (x *quotes) start(b []byte) {
 	x.again = 0
 }
 
-// Decode gives a string of the text, nil for none. Of most it is known that
-// there is nothing to decode.
+// Decode returns a decoded string of the text, nil for none. Most strings are
+// known to have nothing to decode.
 func (x *quotes) Decode(t Text) []byte {
 	if t.To > x.clean && t.From < x.again || t.None() {
 		return t.Bytes(x.b)
@@ -64,7 +64,7 @@ func (x *quotes) more() bool {
 	if !x.plain && !x.fillFast() {
 		x.plain = true
 		x.unicode = true
-		x.at -= int(x.escaped) // an escape is seen from its backslash on
+		x.at -= int(x.escaped) // fill must begin at the backslash of an escape
 	}
 	if x.plain {
 		x.clean = 0
@@ -74,7 +74,7 @@ func (x *quotes) more() bool {
 	return x.n >= 2
 }
 
-// fill finds positions until the room is full or b ends.
+// fill finds positions until there are room of them or b ends.
 func (x *quotes) fill() {
 	for x.n < room {
 		end := -1
@@ -98,8 +98,9 @@ const (
 	highs = 0x8080808080808080
 )
 
-// stringEnd finds the quote that ends the string whose first byte is b[i], eight
-// bytes at a time; -1 when the string does not end or is not JSON.
+// stringEnd returns the index of the quote that ends the string whose first
+// byte is b[i]. It reads eight bytes at a time, and returns -1 if the string
+// does not end or is not JSON.
 func stringEnd(b []byte, i int) int {
 	for {
 		for i+8 <= len(b) {
@@ -135,8 +136,8 @@ func stringEnd(b []byte, i int) int {
 	}
 }
 
-// escapeLen is the length of the escape sequence at the start of b, 0 if it is
-// none.
+// escapeLen returns the length of the escape sequence at the start of b, 0 if
+// it is invalid.
 func escapeLen(b []byte) int {
 	if len(b) < 2 {
 		return 0

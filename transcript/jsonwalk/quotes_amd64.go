@@ -4,17 +4,18 @@ package jsonwalk
 
 import "golang.org/x/sys/cpu"
 
-// avx2 and avx512 report whether machine and system have the instructions for 32
-// and for 64 bytes. They are variables only because the machine decides.
+// avx2 and avx512 report whether machine and system have the instructions for
+// 32 and for 64 bytes. They are variables only because they depend on the
+// machine.
 var (
 	avx2   = cpu.X86.HasAVX2 && cpu.X86.HasBMI1 && cpu.X86.HasPOPCNT
 	avx512 = avx2 && cpu.X86.HasAVX512F && cpu.X86.HasAVX512BW &&
 		cpu.X86.HasAVX512VBMI && cpu.X86.HasAVX512VBMI2
 )
 
-// fillWide does what [quotes.fill] does while there are neither control characters
-// nor broken escapes; where it finds one it stops before it and returns false.
-// b has at least 64 bytes. It compares 32 bytes at a time.
+// fillWide works like [quotes.fill] as long as there are neither control
+// characters nor invalid escapes; at one of those it stops before it and
+// returns false. b has at least 64 bytes. It compares 32 bytes at a time.
 //
 //go:noescape
 func fillWide(x *quotes) (ok bool)

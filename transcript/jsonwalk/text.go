@@ -12,11 +12,11 @@ import (
 // none. The Walker has checked its escapes.
 type Text struct{ From, To uint32 }
 
-// None reports that there is no string.
+// None reports whether there is no string.
 func (t Text) None() bool { return t.From == 0 }
 
-// Bytes gives the decoded string, nil for none. Without escapes, which is nearly
-// always, it is the line itself.
+// Bytes returns the decoded string, nil for none. Without escapes, which is the
+// usual case, it is a part of the line itself.
 func (t Text) Bytes(line []byte) []byte {
 	if t.None() {
 		return nil
@@ -29,7 +29,8 @@ func (t Text) Bytes(line []byte) []byte {
 	return unquote(b)
 }
 
-// plain is how many bytes b begins with that are ASCII and no backslashes.
+// plain returns the length of the prefix of b that is ASCII without
+// backslashes.
 func plain(b []byte) (n int) {
 	for n+8 <= len(b) {
 		x := binary.LittleEndian.Uint64(b[n:])
@@ -45,11 +46,11 @@ func plain(b []byte) (n int) {
 	return n
 }
 
-// escapes are the bytes that two-byte escapes mean, by their second byte.
+// escapes are the values of two-byte escapes, by their second byte.
 var escapes = [256]byte{'"': '"', '\\': '\\', '/': '/', 'b': '\b', 'f': '\f', 'n': '\n', 'r': '\r', 't': '\t'}
 
-// unquote decodes as encoding/json does: what is not UTF-8, and halves of surrogate pairs,
-// become U+FFFD.
+// unquote decodes like encoding/json: invalid UTF-8, and halves of surrogate
+// pairs, become U+FFFD.
 func unquote(b []byte) []byte {
 	out := make([]byte, 0, len(b))
 	for len(b) > 0 {
@@ -85,7 +86,7 @@ func hex4(b []byte) rune {
 	return rune(n)
 }
 
-// Lines puts texts below each other; of a single one it is that text.
+// Lines joins texts by newlines; a single text is returned unchanged.
 func Lines(texts [][]byte) []byte {
 	if len(texts) == 1 {
 		return texts[0]
@@ -93,8 +94,9 @@ func Lines(texts [][]byte) []byte {
 	return bytes.Join(texts, []byte("\n"))
 }
 
-// Texts returns the texts of a message's content: a string, or the blocks of an array that
-// are of a kind. With no kind given, blocks of all kinds and plain strings have a text.
+// Texts returns the texts of a message's content, which is a string or an
+// array: those of the blocks of the given kind. If kind is "", it returns those
+// of all blocks and plain strings.
 func Texts(content []byte, kind string) (all [][]byte) {
 	var w Walker
 	w.Begin(content)

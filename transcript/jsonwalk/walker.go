@@ -1,17 +1,18 @@
-// Package jsonwalk steps through one JSON text, a line of a transcript, and reads no more
-// of it than is asked for.
+// Package jsonwalk steps through one JSON text, a line of a transcript, and
+// decodes only the requested values.
 //
-// It decides what is JSON as encoding/json does, down to how deep values may nest, and finds
-// the strings of a text ahead of the walk, with wide instructions where the machine has
-// them. Nothing is decoded or copied before it is asked for, so that most of a transcript's
-// bytes are only looked at once.
+// It accepts the same texts as encoding/json, including the limit of nesting,
+// and finds the strings of a text ahead of the walk, with wide instructions if
+// the machine has them. It decodes and copies nothing before that is requested,
+// so that most of a transcript's bytes are only read once.
 //
-// Invariants: any bytes are accepted; a text either is JSON to its end or is bad, and of a
-// bad one nothing counts; member names are matched to the letter; every figure lies in
-// 0..[MaxFigure]. It allocates only to decode a string that has escapes.
+// Invariants: any bytes are accepted; a text is either JSON to its end or bad,
+// and all values of a bad text are invalid; member names must match exactly;
+// every figure is in 0..[MaxFigure]. Memory is allocated only to decode a
+// string that has escapes.
 //
-// It depends on no client: the packages of the clients decide which members matter, and what
-// they mean.
+// The package depends on no client: the packages of the clients decide which
+// members matter, and what they mean.
 package jsonwalk
 
 import (
@@ -23,8 +24,7 @@ import (
 	"sm/transcript"
 )
 
-// MaxDepth is how deep values may nest: the limit of encoding/json, which
-// accepts the same texts.
+// MaxDepth is the maximum nesting of values, as in encoding/json.
 const MaxDepth = 10000
 
 // Walker steps through one JSON text and decodes only what is requested. Once bad
@@ -32,13 +32,13 @@ const MaxDepth = 10000
 type Walker struct {
 	i     int
 	depth int
-	fresh bool // the object or array that has just been entered has shown nothing yet
+	fresh bool // no element of the object or array just entered has been read
 	bad   bool
 	quotes
 }
 
-// Begin resets the walker to the beginning of b. (Making a Walker
-// in one expression would write its positions twice.)
+// Begin resets the walker to the beginning of b. (A composite literal would
+// write the positions of the Walker twice.)
 func (w *Walker) Begin(b []byte) {
 	w.i = 0
 	w.depth = 0
@@ -52,7 +52,7 @@ func (w *Walker) Begin(b []byte) {
 	}
 }
 
-// Plain makes a walker that has just begun do without wide instructions, as on
+// Plain disables wide instructions in a walker that has just begun, as on
 // machines that lack them.
 func (w *Walker) Plain() {
 	w.start(w.b)
@@ -60,14 +60,14 @@ func (w *Walker) Plain() {
 	w.unicode = true
 }
 
-// Pos is the index of the next byte.
+// Pos returns the index of the next byte.
 func (w *Walker) Pos() int { return w.i }
 
-// End reports whether the text is JSON and nothing but white space is left of it.
+// End reports whether the text is JSON and only white space is left of it.
 func (w *Walker) End() bool { return w.Peek() == 0 && w.i == len(w.b) && !w.bad }
 
-// Raw gives a string as the text writes it, with its escapes; nil for none and
-// for an empty one.
+// Raw returns a string as the text writes it, with its escapes; nil for none
+// and for an empty one.
 func (w *Walker) Raw(t Text) []byte {
 	if w.bad || t.From >= t.To {
 		return nil
@@ -104,7 +104,7 @@ func (w *Walker) peekSpace() byte {
 	return 0
 }
 
-// Open enters an object or array; the caller has seen its first byte.
+// Open enters an object or array, whose first byte is the current one.
 func (w *Walker) Open() bool {
 	w.i++
 	w.depth++
@@ -138,8 +138,8 @@ func (w *Walker) Next(end byte) bool {
 	return w.stop()
 }
 
-// Member steps to the next member of an object and returns its name. A value that
-// is a string is read too; others are left to be read.
+// Member steps to the next member of an object and returns its name. It reads a
+// value that is a string; the caller reads other values.
 func (w *Walker) Member() (name []byte, value Text, ok bool) {
 	k := w.k
 	b := w.b
@@ -235,8 +235,8 @@ func (w *Walker) Enter(value Text, c byte) bool {
 	return false
 }
 
-// Members steps through the members of a value if it is an object, as Member does. What
-// the loop does not read of them is skipped.
+// Members steps through the members of a value if it is an object, as Member
+// does. Values that the loop does not read are skipped.
 func (w *Walker) Members(value Text) iter.Seq2[[]byte, Text] {
 	return func(yield func([]byte, Text) bool) {
 		w.members(value, yield)
@@ -325,7 +325,7 @@ func (w *Walker) accept(c byte) bool {
 	return ok
 }
 
-// digits steps over the digits from w.i on and counts them.
+// digits steps over the digits from w.i on and returns their number.
 func digits(w *Walker) (n int) {
 	for w.i < len(w.b) && w.b[w.i]-'0' <= 9 {
 		w.i++
@@ -334,7 +334,7 @@ func digits(w *Walker) (n int) {
 	return n
 }
 
-// Only reads one string of an object.
+// Only returns one string member of an object.
 func (w *Walker) Only(value Text, wanted string) (t Text) {
 	for name, value := range w.Members(value) {
 		if string(name) == wanted {
@@ -347,7 +347,7 @@ func (w *Walker) Only(value Text, wanted string) (t Text) {
 // Span is the position of a value in its line, zero for none.
 type Span struct{ From, To int }
 
-// Bytes is the value in its line, nil for none.
+// Bytes returns the value in its line, nil for none.
 func (s Span) Bytes(line []byte) []byte {
 	if s.To == 0 {
 		return nil
@@ -355,7 +355,8 @@ func (s Span) Bytes(line []byte) []byte {
 	return line[s.From:s.To]
 }
 
-// Span steps over a member's value and returns its place; that of a string is with its quotes.
+// Span steps over a member's value and returns its position; that of a string
+// includes its quotes.
 func (w *Walker) Span(value Text) Span {
 	if !value.None() {
 		return Span{int(value.From) - 1, int(value.To) + 1}
@@ -384,8 +385,8 @@ var (
 	ErrNotJSON = errors.New("not a JSON object")
 )
 
-// Count adds a line of n bytes to a session, by what Record returned for it, and reports
-// whether it holds a record.
+// Count adds a line of n bytes to a session, given the result of Record for it,
+// and reports whether the line holds a record.
 func Count(s *transcript.Session, n int, err error) bool {
 	s.Bytes += int64(n)
 	if err != ErrBlank {
@@ -397,7 +398,7 @@ func Count(s *transcript.Session, n int, err error) bool {
 	return err == nil
 }
 
-// Record has read walk over the object that is all of the line.
+// Record calls read to step through the object that must be all of the line.
 func Record(w *Walker, read func()) error {
 	switch w.Peek() {
 	case 0:

@@ -9,9 +9,9 @@ import (
 	"time"
 )
 
-// The ways in which a transcript gets records of another one. There is also "resumed",
-// the resume of early clients: the history in a new file, with the same uuids and times
-// and another session id.
+// The ways in which a transcript gets records of another one. There is also
+// "resumed", the resume of early clients: the history in a new file, with the
+// same uuids and times and another session id.
 const (
 	// Restamped is a resume with new uuids and times for assistant records (1.0.120).
 	Restamped = "restamped"
@@ -29,8 +29,9 @@ const (
 	Continued = "continued"
 )
 
-// copies lists the ways in which the session can be copied. A resume that changes
-// the times of readings is left out behind a compaction, which would seem older.
+// copies returns the ways in which the session can be copied. A resume that
+// changes the times of readings is left out after a compaction, which would
+// seem older.
 func (s *Session) copies() []string {
 	return slices.DeleteFunc(slices.Clone(s.client["copies"]), func(kind string) bool {
 		return kind == Restamped && !s.truth.Known
@@ -143,7 +144,8 @@ func (s *Session) sidechain() {
 	s.state = main
 }
 
-// subagent begins the file of a subagent; nil if the client has none.
+// subagent begins the file of a subagent; it returns nil if the client has
+// none.
 func (s *Session) subagent(prefix string) *Session {
 	if !s.is("subagents-beside") && !s.is("subagents") {
 		return nil
@@ -159,8 +161,8 @@ func (s *Session) subagent(prefix string) *Session {
 	return n
 }
 
-// echo repeats the last messages of a session in the file of its subagent, as that of
-// an automatic compaction does; they count once.
+// echo repeats the last messages of a session in the file of its subagent, as
+// the subagent of an automatic compaction does; they count once.
 func (s *Session) echo(history []*record) {
 	for _, r := range history[max(0, len(history)-6):] {
 		if r.usage != (Tokens{}) {

@@ -16,11 +16,11 @@ import (
 // Options describe a directory of transcripts. The zero value is a few short ones.
 type Options struct {
 	Seed uint64
-	// Sessions is how many sessions begin; 0: 8, or as Bytes need. Copies, sessions
-	// after /clear and subagents are additional.
+	// Sessions is the number of sessions that begin; 0: 8, or as many as Bytes
+	// needs. Copies, sessions after /clear and subagents are additional.
 	Sessions int
-	// Bytes is the approximate size of all files together, with the sizes and the
-	// mix of records of long use. 0: short sessions with everything in them.
+	// Bytes is the approximate size of all files together, with sizes and a mix
+	// of records as in long use. 0: short sessions that contain everything.
 	Bytes int64
 	// Start is when the first session begins; the others follow in three days.
 	Start time.Time
@@ -39,7 +39,8 @@ const (
 	meanFile    = 2_700_000
 	fileSpread  = 1.27
 	largestFile = 64_000_000
-	// compactionLimit is where clients compact a window of 200,000 tokens.
+	// compactionLimit is the size at which clients compact a window of 200,000
+	// tokens.
 	compactionLimit = 167_000
 )
 
@@ -133,7 +134,7 @@ func (f *fleet) leave(s *Session) {
 	f.end(s)
 }
 
-// live writes turns, and what happens between them.
+// live writes turns, and other records between them.
 func (f *fleet) live(s *Session, turns int) {
 	rare := 1
 	if f.Bytes > 0 {
@@ -220,7 +221,7 @@ func (f *fleet) compact(s *Session) {
 	s.Compact(pick(f.rng, []transcript.Trigger{transcript.Auto, transcript.Manual}))
 }
 
-// upgrade goes on with a later version of the client.
+// upgrade changes to a later version of the client.
 func (f *fleet) upgrade(s *Session) {
 	all := versions()
 	later := all[slices.Index(all, s.values["version"])+1:]

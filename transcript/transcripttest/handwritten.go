@@ -18,7 +18,7 @@ type HandWritten struct {
 	count               int
 }
 
-// NewHandWritten begins a session n days after 2026 began.
+// NewHandWritten returns a session that begins n days after the start of 2026.
 func NewHandWritten(n int) *HandWritten {
 	return &HandWritten{
 		ID:      fmt.Sprintf("%08x-1111-4111-8111-111111111111", n),
@@ -49,17 +49,18 @@ func (s *HandWritten) Put(after time.Duration, format string, args ...any) map[s
 	return r
 }
 
-// Turn is a prompt, half a minute later.
+// Turn adds a prompt, half a minute later.
 func (s *HandWritten) Turn() { s.Say("go on") }
 
-// Say is a prompt with this text. The record may be changed until it is written.
+// Say adds a prompt with this text. The record may be changed until it is
+// written.
 func (s *HandWritten) Say(text string) map[string]any {
 	const prompt = `{"type":"user","message":{"role":"user","content":%q}}`
 	return s.Put(30*time.Second, prompt, text)
 }
 
-// GoBack is a prompt after a rewind to before the n-th prompt, counted from 0: both
-// have the same parent.
+// GoBack adds a prompt after a rewind to before the n-th prompt, counted from
+// 0: both have the same parent.
 func (s *HandWritten) GoBack(n int) {
 	for _, r := range s.Records {
 		if r["type"] != "user" {
@@ -73,7 +74,7 @@ func (s *HandWritten) GoBack(n int) {
 	}
 }
 
-// Read is replies of so many thousand tokens.
+// Read adds replies with contexts of so many thousand tokens.
 func (s *HandWritten) Read(thousands ...int) {
 	for _, n := range thousands {
 		s.Put(10*time.Second, `{"type":"assistant","message":{"id":"msg-%s-%d",
@@ -81,7 +82,7 @@ func (s *HandWritten) Read(thousands ...int) {
 	}
 }
 
-// Compact is a compaction. A size of 0 is not recorded.
+// Compact adds a compaction. A size of 0 is not recorded.
 func (s *HandWritten) Compact(trigger string, thousands int) map[string]any {
 	size := ""
 	if thousands > 0 {
@@ -91,7 +92,7 @@ func (s *HandWritten) Compact(trigger string, thousands int) map[string]any {
 	return s.Put(20*time.Second, boundary, trigger, size)
 }
 
-// Filled is turns of readings up to a size, and a compaction.
+// Filled adds turns with readings up to a size, and a compaction.
 func (s *HandWritten) Filled(from, to, step, turns int) {
 	for n := from; n < to; n += step {
 		if turns > 0 && (n-from)/step%turns == 0 {
@@ -102,8 +103,9 @@ func (s *HandWritten) Filled(from, to, step, turns int) {
 	s.Compact("auto", to)
 }
 
-// Copied begins a session with all records of this one: under their own uuids, as a
-// resume writes them, or with new ones that name their origin, as a fork does.
+// Copied returns a session with all records of this one: under their own uuids,
+// as a resume writes them, or with new ones that name their origin, as a fork
+// does.
 func (s *HandWritten) Copied(n int, named bool) *HandWritten {
 	c := NewHandWritten(n)
 	c.Now = s.Now.Add(time.Minute)
@@ -120,7 +122,7 @@ func (s *HandWritten) Copied(n int, named bool) *HandWritten {
 	return c
 }
 
-// Bytes is the transcript.
+// Bytes returns the transcript.
 func (s *HandWritten) Bytes() []byte {
 	var b bytes.Buffer
 	for _, r := range s.Records {

@@ -64,7 +64,7 @@ type Session struct {
 	outputs             map[string]int64 // charged, by message
 }
 
-// state is what a sidechain has apart from its session.
+// state is the part of a session that its sidechains have separately.
 type state struct {
 	values          map[string]string // of all records
 	last            string            // uuid of the newest record, as JSON
@@ -129,16 +129,16 @@ func (s *Session) spawn() *Session {
 	return n
 }
 
-// ID is the session's id.
+// ID returns the session's id.
 func (s *Session) ID() string { return s.truth.SessionID }
 
-// Now is the time of the newest record.
+// Now returns the time of the newest record.
 func (s *Session) Now() time.Time { return s.now }
 
-// Bytes is the transcript.
+// Bytes returns the transcript.
 func (s *Session) Bytes() []byte { return s.text.Bytes() }
 
-// path is that of the file below the client's projects directory.
+// path returns the path of the file below the client's projects directory.
 func (s *Session) path() string {
 	switch {
 	case s.truth.AgentID == "":
@@ -154,7 +154,7 @@ func (s *Session) pass(d time.Duration) {
 	s.now = s.now.Add(time.Duration(1 + s.rng.Int64N(int64(d)))).Truncate(time.Millisecond)
 }
 
-// chance is true in n of 100 cases.
+// chance returns true in n of 100 cases.
 func (s *Session) chance(n int) bool { return s.rng.IntN(100) < n }
 
 // spread draws a log-normal size.
@@ -162,7 +162,8 @@ func spread(rng *rand.Rand, median int, sigma float64) int {
 	return int(float64(median) * math.Exp(sigma*rng.NormFloat64()))
 }
 
-// record begins a record of a kind, with content of a kind and a text of that size.
+// record returns a record of a kind, with content of a kind and a text of that
+// size.
 func (s *Session) record(kind, content string, size int) *record {
 	s.pass(400 * time.Millisecond)
 	template := pick(s.rng, s.client[kind])
@@ -193,7 +194,7 @@ func (s *Session) emit(kind, content string, size int) {
 	}
 }
 
-// line writes a line without counting what it means.
+// line writes a line without counting its content.
 func (s *Session) line(text string) {
 	s.text.WriteString(text + "\n")
 	s.truth.Lines++
@@ -252,7 +253,7 @@ func (r *record) clone() *record {
 	return &c
 }
 
-// Prompt writes what a user typed.
+// Prompt writes a user's prompt.
 func (s *Session) Prompt() {
 	s.pass(40 * time.Second)
 	s.write(s.prompt())
@@ -309,7 +310,7 @@ func (s *Session) Reply(contents ...string) {
 	s.output = usage.Output
 }
 
-// results answers the calls of tools. The text is in the record twice.
+// results writes the results of tool calls. The text is in the record twice.
 func (s *Session) results() {
 	for _, call := range s.calls {
 		kind := "result"

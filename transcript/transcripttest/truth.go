@@ -1,13 +1,13 @@
 // Package transcripttest generates transcripts of Claude Code together with the
 // figures that a reader must find in them, for tests and benchmarks.
 //
-// [Generate] writes a directory of transcripts, [Session] makes a single one, record
-// by record, and [HandWritten] short ones for a certain case. The files in versions
-// hold the records of each client version as the client writes them, with names in
-// place of the values that change.
+// [Generate] writes a directory of transcripts, [Session] makes a single one,
+// record by record, and [HandWritten] short ones for a particular case. The
+// files in versions contain the records of each client version as the client
+// writes them, with names in place of the values that change.
 //
-// Equal options give equal bytes and equal figures. The figures follow from what
-// the generator writes; it never reads its own output.
+// Equal options result in equal bytes and equal figures. The generator computes
+// the figures from the records that it writes; it never reads its own output.
 package transcripttest
 
 import (
@@ -37,7 +37,7 @@ type Figures struct {
 	Compactions transcript.TriggerCounts
 }
 
-// FileTruth holds the figures of one transcript.
+// FileTruth holds the expected figures of one transcript.
 type FileTruth struct {
 	SessionID string // for a subagent's file, of its session
 	AgentID   string // of a subagent's file
@@ -58,8 +58,8 @@ type FileTruth struct {
 	Model                 string // of the newest reading
 	Version, Cwd          string // the last ones in the file
 
-	// Figures count what happened first in this file, Inherited the compactions
-	// that were copied. Alone are the figures if there is no other file.
+	// Figures count the events that happened first in this file, Inherited the
+	// copied compactions. Alone are the figures if there is no other file.
 	Figures
 	Inherited int
 	Alone     Figures
@@ -122,8 +122,9 @@ func (s *Session) count(r *record) {
 	}
 }
 
-// cost returns what a line adds to its message, which counts once and with the
-// largest output. The lines of a message differ in their output alone.
+// cost returns the share of a line in the cost of its message, which counts
+// once and with the largest output. The lines of a message differ only in their
+// output.
 func (s *Session) cost(r *record) Spent {
 	id := r.values["message"]
 	charged, known := s.outputs[id]

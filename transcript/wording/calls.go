@@ -2,7 +2,7 @@ package wording
 
 import "strings"
 
-// Calls are how texts for agents ask them to run sm.
+// Calls returns the phrases with which texts ask agents to run sm.
 func Calls() []string { return []string{"run sm handoff", "Call sm handoff"} }
 
 // NameProgram returns a text in which the calls name sm by its path.

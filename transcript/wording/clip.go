@@ -6,18 +6,20 @@ import (
 )
 
 const (
-	// KeptBytes is how many bytes are kept of a text that reached an agent. A longer one
-	// that is not of sm keeps less of its beginning, and less of its end.
+	// KeptBytes is the maximum length of the stored part of a text that reached
+	// an agent. Less of the beginning is kept of a longer text that is not from
+	// sm, because its end is kept too.
 	KeptBytes = 1024
-	// keptEnd is how much of that is kept of the end of a longer text.
+	// keptEnd is the length of the part kept from the end of a longer text.
 	keptEnd = 16
-	// keptLines is the largest number of messages kept from below a prompt's first line,
-	// keptLine the bytes kept of each.
+	// keptLines is the maximum number of messages kept from below a prompt's
+	// first line, keptLine the number of bytes kept of each.
 	keptLines, keptLine = 8, 64
 )
 
-// Clip keeps the beginning and the end of a long text: at its end a message has its
-// id. Of the messages that a prompt carries below its first line it keeps the same of each.
+// Clip keeps the beginning and the end of a long text: the end of a message has
+// its id. It does the same with each message that a prompt carries below its
+// first line.
 func Clip(text []byte) string {
 	if len(text) <= KeptBytes {
 		return string(text)
@@ -39,7 +41,7 @@ func Clip(text []byte) string {
 	return b.String()
 }
 
-// bothEnds is a text of at most n bytes.
+// bothEnds shortens s to at most n bytes.
 func bothEnds(s string, n int) string {
 	if len(s) > n {
 		return s[:n-keptEnd] + s[len(s)-keptEnd:]

@@ -13,8 +13,9 @@ func Printable(r rune) bool {
 		!unicode.In(r, unicode.Variation_Selector, unicode.Other_Default_Ignorable_Code_Point)
 }
 
-// OneLine makes a text one line: each blank becomes a space, and other characters that do not
-// show are left out. A byte that is not UTF-8 is U+FFFD.
+// OneLine returns a text as one line: each blank becomes a space, and
+// characters for which shows is false are left out. A byte that is not UTF-8
+// becomes U+FFFD.
 func OneLine(text string, shows func(rune) bool) string {
 	return strings.Map(func(r rune) rune {
 		switch {
@@ -27,7 +28,8 @@ func OneLine(text string, shows func(rune) bool) string {
 	}, text)
 }
 
-// Reduce replaces all but letters, digits and the other characters by underscores.
+// Reduce replaces all characters except letters, digits and the given others by
+// underscores.
 func Reduce(text, others string) string {
 	return strings.Map(func(r rune) rune {
 		if unicode.IsLetter(r) || unicode.IsDigit(r) || strings.ContainsRune(others, r) {
@@ -37,7 +39,7 @@ func Reduce(text, others string) string {
 	}, text)
 }
 
-// Thousands writes a count with its thousands apart.
+// Thousands formats a count with commas between groups of three digits.
 func Thousands(n any) string {
 	s := fmt.Sprint(n)
 	for i := len(s) - 3; i > 0; i -= 3 {

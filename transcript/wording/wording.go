@@ -1,8 +1,9 @@
 // Package wording has the texts that sm writes to agents and later finds in
 // transcripts, and the functions that recognize them.
 //
-// A text that a function here writes is recognized by its counterpart, and is
-// spelled only here. After a change, existing transcripts still have the old texts.
+// Each text is recognized by the counterpart of the function that writes it,
+// and is spelled only here. Existing transcripts keep the old texts after a
+// change.
 package wording
 
 import (
@@ -10,8 +11,9 @@ import (
 	"strings"
 )
 
-// Heading begins all texts of sm to agents, so that no text is taken for a command of
-// the client: a leading ! would run a shell. The others are headings of one kind each.
+// Heading begins all texts of sm to agents, so that the client never takes one
+// for a command: a leading ! would run a shell. The others are the headings of
+// one kind each.
 const (
 	Heading = "[sm "
 	Message = Heading + "message] "
@@ -30,35 +32,37 @@ const (
 	resumeTail      = " and continue from where you left off."
 )
 
-// DocumentLine is the first line of a document that a session begins with.
+// DocumentLine returns the first line of a document with which a session
+// begins.
 func DocumentLine(id string) string { return documentHeading + id + ") ===" }
 
 // IsDocument reports whether a text begins like a handoff document.
 func IsDocument(text string) bool { return strings.HasPrefix(text, documentHeading) }
 
-// DocumentID is the id in the first line of a handoff document.
+// DocumentID returns the id in the first line of a handoff document.
 func DocumentID(text string) (id string, ok bool) {
 	rest, ok := strings.CutPrefix(text, documentHeading)
 	id, _, whole := strings.Cut(rest, ")")
 	return id, ok && whole
 }
 
-// Resume is the prompt with which a session goes on after a handoff.
+// Resume returns the prompt with which a session continues after a handoff.
 func Resume(path string) string { return resumeHead + path + resumeTail }
 
-// ResumePath is the path in a prompt that [Resume] has made.
+// ResumePath returns the path in a prompt made by [Resume].
 func ResumePath(prompt string) (path string, ok bool) {
 	path, ok = strings.CutPrefix(prompt, resumeHead)
 	path, whole := strings.CutSuffix(path, resumeTail)
 	return path, ok && whole
 }
 
-// MayResume reports whether a text begins like a prompt of [Resume], or of the
-// configuration.
+// MayResume reports whether a text begins like a prompt of [Resume], or like
+// one of the configuration.
 func MayResume(text string) bool { return strings.HasPrefix(text, resumeHead) }
 
-// IsOurs reports whether s is a text that sm itself sends: its heading, a document, and the
-// prompt that resumes after a handoff, which may carry messages below its first line.
+// IsOurs reports whether s is a text of sm itself: it begins with a heading, or
+// it is a document, or the prompt that resumes after a handoff, which may carry
+// messages below its first line.
 func IsOurs(s []byte) bool {
 	if bytes.HasPrefix(s, []byte(Heading)) || bytes.HasPrefix(s, []byte(documentHeading)) {
 		return true

@@ -8,13 +8,14 @@ import (
 	"unicode/utf8"
 )
 
-// MaxCharacters limits a text for an agent, in UTF-16 units as the client counts
-// them. Of more than 10,000 the agent gets only the beginning and a file.
+// MaxCharacters limits a text for an agent, in UTF-16 units, as the client
+// counts them. Of a text of more than 10,000 the agent gets only the beginning
+// and a file.
 const MaxCharacters = 9500
 
 // Answer is the output of a hook for the client. The zero value is empty.
 type Answer struct {
-	// Event is that of the payload.
+	// Event is the event of the payload.
 	Event Event
 	// Context is shown to the agent.
 	Context string
@@ -22,9 +23,10 @@ type Answer struct {
 	Deny string
 }
 
-// Encode writes the answer as the client wants it, or nothing where it is empty or the
-// event takes nothing. PreCompact takes nothing: the client would
-// paste any answer into the prompt of the summariser. A text that is too long is cut.
+// Encode encodes the answer in the form that the client accepts. It returns nil
+// if the answer is empty or the event accepts none. PreCompact accepts none:
+// the client would paste any answer into the prompt of the summariser. A text
+// that is too long is cut.
 func (a Answer) Encode() []byte {
 	if a.Event == PreToolUse && a.Deny != "" {
 		return Marshal(answer{output{
@@ -55,8 +57,8 @@ type answer struct {
 	Output output `json:"hookSpecificOutput"`
 }
 
-// output is hookSpecificOutput. The client ignores {"result":"deny"}, and everything
-// whose event is not the hook's own.
+// output is hookSpecificOutput. The client ignores {"result":"deny"}, and an
+// output whose event is not the hook's own.
 type output struct {
 	Event    Event  `json:"hookEventName"`
 	Decision string `json:"permissionDecision,omitempty"`
@@ -64,7 +66,7 @@ type output struct {
 	Context  string `json:"additionalContext,omitempty"`
 }
 
-// DecodeAnswer reads what Encode has written; anything else is no answer.
+// DecodeAnswer decodes an answer of Encode; ok is false for any other data.
 func DecodeAnswer(data []byte) (a Answer, ok bool) {
 	var in answer
 	if json.Unmarshal(data, &in) != nil {
@@ -77,11 +79,12 @@ func DecodeAnswer(data []byte) (a Answer, ok bool) {
 	return a, a.Context != "" || a.Deny != ""
 }
 
-// Clip cuts a text to at most n characters as the client counts them, in UTF-16, and
-// marks the cut. What is not UTF-8 is replaced.
+// Clip cuts a text to at most n UTF-16 units, as the client counts, and marks
+// the cut. Invalid UTF-8 is replaced.
 func Clip(s string, n int) string { return ClipBy(s, n, utf16.RuneLen) }
 
-// ClipBy is Clip for a client that counts characters otherwise.
+// ClipBy is like Clip, for a client that counts the size of characters
+// differently.
 func ClipBy(s string, n int, size func(rune) int) string {
 	const mark = " …"
 	room := n
@@ -90,7 +93,7 @@ func ClipBy(s string, n int, size func(rune) int) string {
 	}
 	s = strings.ToValidUTF8(s, string(utf8.RuneError))
 	count := 0
-	end := 0 // of what leaves room for the mark
+	end := 0 // of the text that leaves room for the mark
 	for i, r := range s {
 		count += size(r)
 		if count > n {

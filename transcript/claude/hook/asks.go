@@ -5,15 +5,15 @@ import (
 	"unicode"
 )
 
-// maxTool bounds the name of a tool in a reason, in bytes.
+// maxTool limits the name of a tool in a reason, in bytes.
 const maxTool = 64
 
-// Asks returns what the client asks a person for, in a few words: "permission:
-// Bash", "permission", "plan", "question"; "" if it does not. A client at its
-// prompt (idle_prompt) has no dialog open: it is idle. Clients before 2.0.77 give
-// a Notification no type, so the message decides. Codex has a hook for permission;
-// that hook of Claude Code does not count, as its rules may decide without a
-// person.
+// Asks returns, in a few words, the request of the client to a person:
+// "permission: Bash", "permission", "plan", "question"; "" for none. A client
+// at its prompt (idle_prompt) has no dialog open: it is idle. Notifications of
+// clients before 2.0.77 have no type, so the message decides. Codex has a hook
+// for permissions; the same hook of Claude Code does not count, because its
+// rules may decide without a person.
 func (p *Payload) Asks() string {
 	switch {
 	case p.Event == PermissionRequest && p.SM.Client != "":
@@ -35,7 +35,7 @@ func (p *Payload) Asks() string {
 	return ""
 }
 
-// permission is what a message asks leave for.
+// permission returns the request in a message.
 func permission(message string) string {
 	_, tool, _ := strings.Cut(message, " permission to use ")
 	if strings.Contains(message, "approval for the plan") {
@@ -44,7 +44,8 @@ func permission(message string) string {
 	return permissionFor(tool)
 }
 
-// permissionFor is what a client asks leave for by a tool's name, "" for none known.
+// permissionFor returns the request for a tool, "permission" for an unknown
+// tool.
 func permissionFor(tool string) string {
 	switch {
 	case tool == "AskUserQuestion":

@@ -17,13 +17,13 @@ type AutoCompact struct {
 	// Off means that it compacts only on request.
 	Off bool `json:"off,omitempty"`
 	// Window, Percent and Output are CLAUDE_CODE_AUTO_COMPACT_WINDOW,
-	// CLAUDE_AUTOCOMPACT_PCT_OVERRIDE and CLAUDE_CODE_MAX_OUTPUT_TOKENS as they stand
-	// there: what they mean depends on the client's version.
+	// CLAUDE_AUTOCOMPACT_PCT_OVERRIDE and CLAUDE_CODE_MAX_OUTPUT_TOKENS,
+	// unchanged, since their meaning depends on the client's version.
 	Window  string `json:"window,omitempty" max:"32"`
 	Percent string `json:"percent,omitempty" max:"32"`
 	Output  string `json:"output,omitempty" max:"32"`
-	// Setting is autoCompactWindow of the settings in tokens, Models those of single
-	// models by name; 0 means a model's own window.
+	// Setting is autoCompactWindow of the settings in tokens, Models those of
+	// single models by name; 0 means the model's own window.
 	Setting int64  `json:"setting,omitempty"`
 	Models  Models `json:"models,omitempty"`
 	// IdleOff is true when the setting idleCompaction is false. IdleMin is
@@ -35,7 +35,7 @@ type AutoCompact struct {
 // Models are the windows of models in tokens.
 type Models map[string]int64
 
-// add sets a model's window, as long as there are not too many.
+// add sets a model's window, up to maxModels models.
 func (m *Models) add(model string, tokens int64) {
 	if _, known := (*m)[model]; model == "" || len(model) > maxWord ||
 		len(*m) >= maxModels && !known {
@@ -55,14 +55,15 @@ func (m *Models) set(raw []byte) {
 	})
 }
 
-// SetVariable sets one of the variables, unless it cannot be a number.
+// SetVariable sets one of the variables, unless the value is too long for a
+// number.
 func SetVariable(to *string, value string) {
 	if len(value) <= maxSetting {
 		*to = value
 	}
 }
 
-// settings are what a file of the client's settings has of them.
+// settings are the relevant members of a file of the client's settings.
 type settings struct {
 	Enabled *bool         `json:"autoCompactEnabled"`
 	Idle    *bool         `json:"idleCompaction"`
@@ -70,7 +71,8 @@ type settings struct {
 	Models  modelSettings `json:"modelSettings"`
 }
 
-// modelSettings are the settings of single models: "auto" is a model's own window.
+// modelSettings are the settings of single models: "auto" means a model's own
+// window.
 type modelSettings map[string]int64
 
 func (m *modelSettings) set(raw []byte) {
@@ -85,8 +87,8 @@ func (m *modelSettings) set(raw []byte) {
 	})
 }
 
-// AddSettings applies a file of the client's settings, which override those of files that
-// were applied earlier. A broken file has none.
+// AddSettings applies a file of the client's settings, which override those of
+// files applied earlier. An invalid file has no settings.
 func (a *AutoCompact) AddSettings(data []byte) {
 	var s settings
 	_ = Unmarshal(data, &s)

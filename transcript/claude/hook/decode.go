@@ -13,30 +13,32 @@ import (
 	"sm/transcript/jsonwalk"
 )
 
-// members calls f with each member of the JSON object in data, in their order. A value
-// is as the text has it: a tool's megabyte of output is skipped and not decoded. What f
-// has done does not count where the text proves to be broken. A name is decoded where it
-// is one that a payload may have.
+// members calls f with each member of the JSON object in data, in their order.
+// A value is passed as the text has it: a tool's megabyte of output is skipped
+// and not decoded. If members returns an error, the effects of f must be
+// discarded. A name is decoded only if it may be the name of a member of a
+// payload.
 func members(data []byte, f func(key string, value []byte)) error {
 	var w jsonwalk.Walker
 	w.Begin(data)
 	err := jsonwalk.Record(&w, func() {
 		for name, value := range w.Members(jsonwalk.Text{}) {
-			if raw := w.Span(value).Bytes(data); len(raw) > 0 { // else the text is broken
+			if raw := w.Span(value).Bytes(data); len(raw) > 0 { // otherwise the text is invalid
 				f(string(name), raw)
 			}
 		}
 	})
 	if err != nil {
-		return jsonwalk.ErrNotJSON // nor is a blank text an object
+		return jsonwalk.ErrNotJSON // also for a blank text
 	}
 	return nil
 }
 
-// Unmarshal reads the JSON object in data into a struct, by the names in the json tags of
-// its fields. A value of another type, or out of bounds, leaves its field at zero. Texts
-// are names and paths without control characters, of at most as many bytes as the tag
-// "max" has, by default 128; those with a tag "cut" are cut to that.
+// Unmarshal decodes the JSON object in data into a struct, by the names in the
+// json tags of its fields. A value of another type, or out of bounds, leaves
+// its field zero. Texts are names and paths without control characters, of at
+// most as many bytes as the tag "max" has, by default 128; texts with a tag
+// "cut" are cut to that length.
 func Unmarshal(data []byte, to any) error {
 	v := reflect.ValueOf(to).Elem()
 	v.SetZero()
@@ -59,7 +61,7 @@ func Unmarshal(data []byte, to any) error {
 	return err
 }
 
-// setter is a value that reads itself.
+// setter is a value that decodes itself.
 type setter interface{ set(raw []byte) }
 
 func read(to reflect.Value, raw []byte, tag reflect.StructTag) (ok bool) {
@@ -99,8 +101,8 @@ func read(to reflect.Value, raw []byte, tag reflect.StructTag) (ok bool) {
 	return ok
 }
 
-// textOf reads a text. With a tag "member" it may be that member of an object, and what
-// is no text at all is the tag's "odd".
+// textOf decodes a text. With a tag "member" the text may be that member of an
+// object. The result for another value is the tag "odd".
 func textOf(raw []byte, tag reflect.StructTag) (s string) {
 	if member := tag.Get("member"); member != "" && raw[0] == '{' {
 		_ = members(raw, func(key string, value []byte) { // it is valid
@@ -127,7 +129,7 @@ func textOf(raw []byte, tag reflect.StructTag) (s string) {
 	return tag.Get("odd")
 }
 
-// cut shortens s to at most limit bytes, between two characters.
+// cut shortens s to at most limit bytes, at the boundary of a character.
 func cut(s string, limit int) string {
 	if len(s) <= limit {
 		return s
@@ -139,14 +141,14 @@ func cut(s string, limit int) string {
 }
 
 const (
-	// maxReal is the largest total in US dollars that clients themselves take for one; no
-	// other fraction here is as large.
+	// maxReal is the largest total in US dollars that clients themselves
+	// accept; no other fraction here is as large.
 	maxReal = 1e9
-	// maxWhole is where a float64 is no longer exact.
+	// maxWhole limits whole numbers so that a float64 is exact.
 	maxWhole = 1e15
 )
 
-// number reads a number from 0 to most.
+// number decodes a number from 0 to most.
 func number(raw []byte, most float64) (n float64, ok bool) {
 	if raw[0] < '0' || raw[0] > '9' {
 		return 0, false
@@ -155,7 +157,7 @@ func number(raw []byte, most float64) (n float64, ok bool) {
 	return n, err == nil && n <= most
 }
 
-// whole reads a whole number, however it is spelled: 33000, 33000.0, 3.3e4.
+// whole decodes a whole number in any spelling: 33000, 33000.0, 3.3e4.
 func whole(raw []byte) (int64, bool) {
 	n, ok := number(raw, maxWhole)
 	return int64(n), ok && n == math.Trunc(n)
@@ -167,15 +169,15 @@ func pid(raw []byte) (int, bool) {
 		n <= math.MaxInt32 // 1 is init, which must never be signalled
 }
 
-// instant reads a time; one that nanoseconds since 1970 cannot hold is none.
+// instant decodes a time that nanoseconds since 1970 can hold.
 func instant(raw []byte) (at time.Time, ok bool) {
 	at, err := time.Parse(time.RFC3339Nano, textOf(raw, ""))
 	at = at.UTC()
 	return at, err == nil && at.Year() >= 1970 && at.Year() <= 2261
 }
 
-// slim gives an object no longer than limit: of a larger one the members that are
-// small, as many as fit. What is not an object is none.
+// slim returns an object of at most limit bytes: of a larger object as many
+// small members as fit. It returns nil for any other value.
 func slim(raw []byte, limit int) json.RawMessage {
 	var compact bytes.Buffer
 	if len(raw) == 0 || raw[0] != '{' || json.Compact(&compact, raw) != nil {
@@ -198,7 +200,8 @@ func slim(raw []byte, limit int) json.RawMessage {
 	return append(b, '}')
 }
 
-// Marshal is json.Marshal without \u003c for <, which would grow texts sixfold.
+// Marshal is like json.Marshal, but does not replace < by \u003c, which would
+// make texts six times as long.
 func Marshal(v any) []byte {
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)
@@ -216,9 +219,9 @@ type Frame struct {
 	quoted, escaped bool
 }
 
-// Feed takes the next bytes, and returns how many of them belong to the object and
-// whether it is complete. What does not begin like an object is complete at once:
-// there is nothing to wait for.
+// Feed processes the next bytes, and returns how many of them belong to the
+// object and whether it is complete. Input that does not begin like an object
+// is complete at once: there is nothing to wait for.
 func (f *Frame) Feed(p []byte) (n int, done bool) {
 	for i, c := range p {
 		switch {

@@ -14,8 +14,8 @@
 // that the client does not have: Decode distinguishes them, DecodeStatus reads
 // the second.
 //
-// Any bytes give a value or an error. A member of the wrong type is dropped by
-// itself. Names of members are case-sensitive; unknown members are dropped,
-// unknown events are kept. Every text is limited, and the result of Encode fits
-// into MaxBody.
+// Any input results in a value or an error. A member of the wrong type is
+// dropped by itself. Names of members are case-sensitive; unknown members are
+// dropped, unknown events are kept. Every text is limited, and the result of
+// Encode fits into MaxBody.
 package hook

@@ -1,12 +1,13 @@
 package hook
 
-// Cost is the member cost, as far as we read it: what the client reckons in US dollars.
-// A client that resumes a session goes on from the session's old total, or from 0.
+// Cost is the member cost, as far as sm reads it: the client's own figure in US
+// dollars. A client that resumes a session continues from the session's old
+// total, or from 0.
 type Cost struct {
 	TotalUSD Figure[float64] `json:"total_cost_usd,omitzero"`
 }
 
-// RateLimits is the member rate_limits, which clients of subscribers have.
+// RateLimits is the member rate_limits of clients with a subscription.
 type RateLimits struct {
 	FiveHour RateLimit `json:"five_hour,omitzero"`
 	SevenDay RateLimit `json:"seven_day,omitzero"`
@@ -19,12 +20,12 @@ type RateLimit struct {
 	ResetsAt       Figure[int64]   `json:"resets_at,omitzero"`
 }
 
-// PromptCache is the member prompt_cache, as far as sm reads it; clients have it since
-// 2.1.328.
+// PromptCache is the member prompt_cache, as far as sm reads it, of clients
+// since 2.1.328.
 type PromptCache struct {
 	// HitRatio is the share of all input that was read from the cache, 0 to 1.
 	HitRatio Figure[float64] `json:"hit_ratio,omitzero"`
-	// TTL is how long an entry lives, 5m or 1h.
+	// TTL is the lifetime of an entry, 5m or 1h.
 	TTL string `json:"ttl,omitempty"`
 	// ExpiresAt is when the newest entry expires, in seconds since 1970.
 	ExpiresAt Figure[int64] `json:"expires_at,omitzero"`

@@ -6,11 +6,11 @@ import (
 	"time"
 )
 
-// Event is what the client calls a hook's event. There are many more than those
-// below, and new ones come.
+// Event is the client's name of a hook's event. Clients have many other events,
+// and new versions add more.
 type Event string
 
-// The events that mean something to us.
+// The events that have a meaning for sm.
 const (
 	SessionStart     Event = "SessionStart"
 	SessionEnd       Event = "SessionEnd"
@@ -23,7 +23,8 @@ const (
 	PreCompact       Event = "PreCompact"
 	PostCompact      Event = "PostCompact"
 	Notification     Event = "Notification"
-	// Claude Code has no such events, or none that mean anything: Codex has.
+	// Events of Codex. Claude Code does not have them, or they have no meaning
+	// there.
 	PostModelRequest  Event = "PostModelRequest"
 	PermissionRequest Event = "PermissionRequest"
 	Interrupt         Event = "Interrupt"
@@ -47,7 +48,7 @@ func (e Event) Known() bool { return slices.Contains(Events(), e) }
 
 // The bounds, in bytes.
 const (
-	// MaxBody is what Encode's result fits into; the observer takes 64 KiB.
+	// MaxBody limits the result of Encode; the observer accepts 64 KiB.
 	MaxBody = 60 << 10
 
 	maxWord  = 128
@@ -61,8 +62,8 @@ type Payload struct {
 	TranscriptPath string `json:"transcript_path,omitempty" max:"4096"`
 	CWD            string `json:"cwd,omitempty" max:"4096"`
 	Event          Event  `json:"hook_event_name,omitempty"`
-	// AgentID is set in the hooks of subagents, and of the client's own helpers, such
-	// as its summariser: any value but "" and null means one.
+	// AgentID is set in the hooks of subagents, and of the client's own
+	// helpers, such as its summariser: any value but "" and null means one.
 	AgentID   string `json:"agent_id,omitempty" odd:"?"`
 	AgentType string `json:"agent_type,omitempty"`
 	// Source of a SessionStart: startup, resume, clear, compact, fork.
@@ -76,28 +77,30 @@ type Payload struct {
 	// Prompt has room for a message of 4 KiB with what surrounds it.
 	Prompt   string `json:"prompt,omitempty" cut:"8192"`
 	ToolName string `json:"tool_name,omitempty"`
-	// ToolInput is a JSON object or nil. Of a large one the large members are gone.
+	// ToolInput is a JSON object or nil. Large members of a large object are
+	// left out.
 	ToolInput        json.RawMessage `json:"tool_input,omitempty"`
 	StopHookActive   bool            `json:"stop_hook_active,omitempty"`
 	NotificationType string          `json:"notification_type,omitempty"`
 	Message          string          `json:"message,omitempty" cut:"1024"` // of a Notification
 	Error            string          `json:"error,omitempty" cut:"1024"`
-	// ContextTokens is the size of the context, 0 while unknown, of a PostModelRequest. A
-	// SessionStart with the source resume or fork has the conversation's alone.
+	// ContextTokens is the context size of a PostModelRequest, 0 while unknown.
+	// A SessionStart with the source resume or fork has only the size of the
+	// conversation.
 	ContextTokens int64 `json:"context_tokens,omitempty"`
-	// CacheWriteUSD is what the client expects the first request of such a
-	// SessionStart to cost for writing the context into the cache, in US dollars.
+	// CacheWriteUSD is the client's estimate for writing the context of such a
+	// SessionStart into the cache with the first request, in US dollars.
 	CacheWriteUSD float64 `json:"estimated_cache_write_usd,omitempty"`
 	SM            Origin  `json:"sm,omitzero"`
 }
 
-// Subagent reports whether the event is of a subagent: it changes nothing for the
-// main agent, and an answer would not reach it.
+// Subagent reports whether the event is from a subagent: it changes nothing for
+// the main agent, and an answer would not reach the main agent.
 func (p *Payload) Subagent() bool { return p.AgentID != "" }
 
 // Origin is the environment of sm hook and sm statusline.
 type Origin struct {
-	// Client is whose hook it is; "" is Claude Code.
+	// Client is the client whose hook it is; "" is Claude Code.
 	Client string `json:"client,omitempty"`
 	// Agent is the agent's id: CLAUDE_SESSION_MANAGER_ID, else TmuxAgent, else empty.
 	Agent    string `json:"agent,omitempty"`
@@ -108,15 +111,16 @@ type Origin struct {
 	Tmux   string `json:"tmux,omitempty" max:"4096"`
 	Server int    `json:"server,omitempty"`
 	Pane   string `json:"pane,omitempty"`
-	// PID is the client's process, 0 if unknown. Start is its start time in the format
-	// of /proc and the client's registry; it distinguishes reused pids.
+	// PID is the client's process, 0 if unknown. Start is its start time in the
+	// format of /proc and the client's registry; it distinguishes reused pids.
 	PID   int    `json:"pid,omitempty"`
 	Start string `json:"start,omitempty"`
-	// Project is the folder in which the client was started; unlike cwd it stays.
+	// Project is the folder in which the client was started; unlike cwd it does
+	// not change.
 	Project string `json:"project,omitempty" max:"4096"`
 	// AutoCompact has the client's settings for automatic compaction.
 	AutoCompact AutoCompact `json:"auto_compact,omitzero"`
-	// At is when the hook began to run.
+	// At is the time at which the hook began to run.
 	At time.Time `json:"at,omitzero"`
 }
 
@@ -128,14 +132,14 @@ func (o *Origin) set(raw []byte) {
 	}
 }
 
-// Decode reads a payload.
+// Decode decodes a payload.
 func Decode(data []byte) (p Payload, err error) {
 	err = Unmarshal(data, &p)
 	return p, err
 }
 
-// Encode writes the payload as the observer takes it. What does not fit even so is
-// made shorter, its longest texts first.
+// Encode encodes the payload in the form that the observer accepts. It shortens
+// a payload that does not fit, the longest texts first.
 func (p Payload) Encode() []byte {
 	for limit := 1 << 10; ; limit /= 2 {
 		b := Marshal(p)

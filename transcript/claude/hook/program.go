@@ -7,15 +7,17 @@ import (
 )
 
 const (
-	// plainPath are the characters of paths that mean nothing to a shell, nor to JSON.
+	// plainPath lists the characters of paths without a meaning in shells and
+	// JSON.
 	plainPath = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789/._-+"
-	// maxProgram bounds what a path adds to an answer, which the client cuts.
+	// maxProgram limits the length that a path adds to an answer, which the
+	// client cuts.
 	maxProgram = 256
 )
 
-// NameProgram has an answer, as JSON, name sm by its path where it asks the
-// agent to run it. A path that a shell may not take for one plain word, or that
-// is very long, is not written: the answer is then as it came.
+// NameProgram replaces sm by its path in the phrases of an answer, as JSON,
+// that ask the agent to run it. A path that a shell may not read as one plain
+// word, or that is very long, leaves the answer unchanged.
 func NameProgram(answer []byte, program string) []byte {
 	if program == "" || len(program) > maxProgram || strings.Trim(program, plainPath) != "" {
 		return answer

@@ -7,11 +7,11 @@ import (
 	"strings"
 )
 
-// ParseTmux takes the variable TMUX of a process in a pane apart: the path of the
-// server's socket and the server's pid, 0 if unknown. Without a socket there
-// is no tmux.
+// ParseTmux parses the variable TMUX of a process in a pane: the path of the
+// server's socket and the server's pid, 0 if unknown. Without a socket there is
+// no tmux.
 func ParseTmux(variable string) (socket string, server int) {
-	// socket,server,session: the path may hold commas of its own.
+	// The form is socket,server,session; the path may contain commas.
 	parts := strings.Split(variable, ",")
 	n := len(parts) - 2
 	if n < 1 {
@@ -38,9 +38,10 @@ func IsPane(s string) bool {
 		strings.Trim(digits, "0123456789") == ""
 }
 
-// TmuxAgent is the id of an agent that has no other: of its pane in its server. It
-// fits into file names and addresses. The server's pid is part of it, for a new server
-// counts its panes from 0 again. It is empty without socket or pane.
+// TmuxAgent returns the id of an agent that has no other, derived from its pane
+// and server. It fits into file names and addresses. It includes the server's
+// pid, because a new server numbers its panes from 0 again. It is empty without
+// socket or pane.
 func TmuxAgent(socket string, server int, pane string) string {
 	if socket == "" || !IsPane(pane) {
 		return ""
@@ -50,8 +51,8 @@ func TmuxAgent(socket string, server int, pane string) string {
 	return fmt.Sprintf("tmux-%s-%016x", pane[1:], h.Sum64())
 }
 
-// IsTmuxAgent reports whether an id has the form of TmuxAgent, which ends with 16 digits. A
-// name may begin with tmux- too.
+// IsTmuxAgent reports whether an id has the form of TmuxAgent, which ends with
+// 16 digits. Other names may begin with tmux- too.
 func IsTmuxAgent(id string) bool {
 	return strings.HasPrefix(id, "tmux-") && strings.LastIndexByte(id, '-') == len(id)-17
 }

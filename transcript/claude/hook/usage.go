@@ -1,8 +1,8 @@
 package hook
 
-// ContextUsage is the body of POST /hooks/context-usage, as scripts of old post it:
-// a report of the status line, or an event. SessionID is the agent's. What was null,
-// absent or odd is nil, or 0.
+// ContextUsage is the body of POST /hooks/context-usage, as existing scripts
+// post it: a report of the status line, or an event. SessionID is the agent's.
+// Values that were null, absent or invalid are nil or 0.
 type ContextUsage struct {
 	SessionID         string   `json:"session_id"`
 	UsedPercentage    *float64 `json:"used_percentage"`

@@ -7,7 +7,8 @@ import (
 	"sm/transcript/codex"
 )
 
-// Table lists Codex and Claude Code, with transcripts of Claude Code in these folders.
+// Table returns Codex and Claude Code, with the transcripts of Claude Code in
+// dirs.
 func Table(dirs ...string) clients.Table {
 	return clients.Table{codex.New(nil), claude.Client(dirs...)}
 }

@@ -1,9 +1,9 @@
-// Package files reads and matches the names of Codex's transcripts:
-// rollout-<time>-<thread>.jsonl, with another id at the end where the thread
-// was rewound, and compressed ones.
+// Package files parses the names of Codex's transcripts:
+// rollout-<time>-<thread>.jsonl, with another id at the end after a rewind of
+// the thread, and the names of compressed ones.
 //
-// Invariants: names of another form belong to no thread. It is pure, and reads no
-// file.
+// Invariants: names of another form belong to no thread. The package is pure
+// and reads no file.
 package files
 
 import (
@@ -11,7 +11,7 @@ import (
 	"strings"
 )
 
-// Client is how metrics and JSON call Codex.
+// Client is the name of Codex in metrics and JSON.
 const Client = "codex"
 
 const (
@@ -23,8 +23,9 @@ const (
 	UUIDLength = len("01a200a2-c691-7de0-a325-4ece90591c2c")
 )
 
-// Thread returns the id of the thread in the name of its transcript; ok is false for other
-// names. Of a rewound thread's later file the first of the two ids is the thread's.
+// Thread returns the id of the thread in the name of its transcript; ok is
+// false for other names. A later file of a rewound thread has two ids, of which
+// the first is the thread's.
 func Thread(path string) (id string, ok bool) {
 	name, ok := strings.CutPrefix(filepath.Base(path), prefix)
 	if !ok {

@@ -7,20 +7,22 @@ import (
 	"sm/transcript/claude/hook"
 )
 
-// MaxBytes limits a text for an agent. The client counts a token for 4 bytes; of a
-// text with more than 2,500 it shows the agent the beginning and a file's name.
+// MaxBytes limits a text for an agent. The client counts 4 bytes as a token; of
+// a text with more than 2,500 tokens it shows the agent the beginning and the
+// name of a file.
 const MaxBytes = 9500
 
-// Encode writes an answer as the client wants it, or nothing where the answer is empty or
-// the event takes nothing. At Stop the text makes the turn go on with it, without limit: the
-// caller has to limit how often. A text that is too long is cut.
+// Encode encodes an answer in the form that the client accepts. It returns nil
+// if the answer is empty or the event accepts none. At Stop the text makes the
+// turn continue with it, without limit: the caller must limit how often. A text
+// that is too long is cut.
 func Encode(a hook.Answer) []byte {
 	if a.Event != hook.Stop {
 		a.Deny = clip(a.Deny)
 		a.Context = clip(a.Context)
-		return a.Encode() // which cuts no further: no character is shorter than a byte
+		return a.Encode() // cuts no more: no character is shorter than a byte
 	}
-	if strings.TrimSpace(a.Context) == "" { // the client refuses a decision without a reason
+	if strings.TrimSpace(a.Context) == "" { // the client rejects a decision without a reason
 		return nil
 	}
 	return hook.Marshal(struct {

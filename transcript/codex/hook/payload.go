@@ -5,11 +5,12 @@ import (
 	"sm/transcript/codex/files"
 )
 
-// own are the members that Claude Code's payloads do not have, or mean otherwise.
+// own has the members that Claude Code's payloads do not have, or that have
+// another meaning there.
 type own struct {
 	Turn       string `json:"turn_id"`
 	Transcript string `json:"transcript_path" max:"4096"`
-	// Ended is the subagent's transcript, where it has ended.
+	// Ended is the transcript of a subagent that has ended.
 	Ended  string `json:"agent_transcript_path" max:"4096"`
 	Status string `json:"status"`
 	Usage  usage  `json:"token_usage"`
@@ -19,8 +20,9 @@ type usage struct {
 	Total int64 `json:"total_tokens"`
 }
 
-// IsPayload reports whether a payload is from Codex: it has a turn_id, or a transcript
-// with the name that Codex gives. It is for hooks that do not name their client.
+// IsPayload reports whether a payload is from Codex: it has a turn_id, or a
+// transcript with a name in Codex's form. It is for hooks that do not name
+// their client.
 func IsPayload(data []byte) bool {
 	var o own
 	err := hook.Unmarshal(data, &o)
@@ -28,14 +30,14 @@ func IsPayload(data []byte) bool {
 	return err == nil && (o.Turn != "" || named)
 }
 
-// Decode reads a payload. SessionID is the thread's own id, a subagent's too, and AgentType is
-// set in a subagent's: see [IsSubagent].
+// Decode decodes a payload. SessionID is the thread's own id, even in a
+// subagent. AgentType is set only for a subagent: see [IsSubagent].
 func Decode(data []byte) (p hook.Payload, err error) {
 	if p, err = hook.Decode(data); err != nil {
 		return p, err
 	}
 	var o own
-	_ = hook.Unmarshal(data, &o) // it has been read above
+	_ = hook.Unmarshal(data, &o) // valid, as hook.Decode has shown
 	p.SM = hook.Origin{Client: files.Client}
 	p.ContextTokens = 0
 	if p.AgentID != "" {
