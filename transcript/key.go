@@ -1,6 +1,7 @@
 package transcript
 
 import (
+	"cmp"
 	"encoding/binary"
 	"math/bits"
 )
@@ -34,11 +35,7 @@ func KeyOf(b []byte) Key {
 		tail |= uint64(c) << (8 * i)
 	}
 	h = fold128(h^tail, mix2)
-	h = fold128(h^mix0, mix1)
-	if h == 0 {
-		h = mix0
-	}
-	return Key(h)
+	return Key(cmp.Or(fold128(h^mix0, mix1), mix0))
 }
 
 // Join returns one key for several; it depends on their order.
@@ -47,10 +44,7 @@ func Join(keys ...Key) Key {
 	for _, k := range keys {
 		h = fold128(h^uint64(k), mix1)
 	}
-	if h = fold128(h^mix0, mix2); h == 0 {
-		h = mix0
-	}
-	return Key(h)
+	return Key(cmp.Or(fold128(h^mix0, mix2), mix0))
 }
 
 func fold128(a, b uint64) uint64 {

@@ -2,6 +2,7 @@ package transcript
 
 import (
 	"math"
+	"sort"
 	"strings"
 )
 
@@ -98,17 +99,10 @@ func (w Window) Percent(tokens int64) int {
 // Reaches returns the smallest size in tokens that Percent shows as percent, 0
 // for none.
 func (w Window) Reaches(percent int) int64 {
-	room := w.Tokens - w.Reserved
-	if percent <= 0 || percent > 100 || room <= 0 {
+	if percent > 100 {
 		return 0
 	}
-
-	tokens := w.Reserved + int64(float64(room)*(float64(percent)-0.5)/100)
-	for w.Percent(tokens) < percent {
-		tokens++
-	}
-	for tokens > 0 && w.Percent(tokens-1) >= percent {
-		tokens--
-	}
-	return tokens
+	return int64(sort.Search(int(w.Tokens), func(tokens int) bool {
+		return w.Percent(int64(tokens)) >= percent
+	}))
 }
