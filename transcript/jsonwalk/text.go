@@ -22,8 +22,8 @@ func (t Text) Bytes(line []byte) []byte {
 		return nil
 	}
 	b := line[t.From:t.To:t.To]
-	n := plain(b)
-	if n == len(b) || bytes.IndexByte(b[n:], '\\') < 0 && utf8.Valid(b[n:]) {
+	rest := b[plain(b):]
+	if bytes.IndexByte(rest, '\\') < 0 && utf8.Valid(rest) {
 		return b
 	}
 	return unquote(b)

@@ -96,7 +96,7 @@ func (w *Walker) Peek() byte {
 func (w *Walker) peekSpace() byte {
 	for w.i < len(w.b) {
 		c := w.b[w.i]
-		if c > ' ' || c != ' ' && c != '\t' && c != '\r' && c != '\n' {
+		if c != ' ' && c != '\t' && c != '\r' && c != '\n' {
 			return c
 		}
 		w.i++
@@ -227,8 +227,7 @@ func (w *Walker) Enter(value Text, c byte) bool {
 	if !value.None() {
 		return false
 	}
-	if w.i < len(w.b) && w.b[w.i] == c ||
-		w.Peek() == c { // mostly there is no space before it
+	if w.Peek() == c {
 		return w.Open()
 	}
 	w.Skip()
@@ -287,7 +286,7 @@ func (w *Walker) Skip() {
 }
 
 func (w *Walker) literal(s string) {
-	if len(w.b)-w.i < len(s) || string(w.b[w.i:w.i+len(s)]) != s {
+	if !bytes.HasPrefix(w.b[w.i:], []byte(s)) {
 		w.fail()
 		return
 	}
@@ -400,18 +399,13 @@ func Count(s *transcript.Session, n int, err error) bool {
 
 // Record calls read to step through the object that must be all of the line.
 func Record(w *Walker, read func()) error {
-	switch w.Peek() {
-	case 0:
-		if w.End() {
-			return ErrBlank
+	if w.End() {
+		return ErrBlank
+	}
+	if w.Peek() == '{' {
+		if read(); w.End() {
+			return nil
 		}
-		return ErrNotJSON
-	case '{':
-	default:
-		return ErrNotJSON
 	}
-	if read(); !w.End() {
-		return ErrNotJSON
-	}
-	return nil
+	return ErrNotJSON
 }
