@@ -1,6 +1,9 @@
 package wording
 
-import "strings"
+import (
+	"regexp"
+	"strings"
+)
 
 // Calls returns the phrases with which texts ask agents to run sm.
 func Calls() []string { return []string{"run sm handoff", "Call sm handoff"} }
@@ -18,16 +21,8 @@ func NameProgram(text, program string) string {
 func PlainProgram(text string) string {
 	for _, call := range Calls() {
 		verb, noun, _ := strings.Cut(call, " sm ")
-		parts := strings.Split(text, verb+" /")
-		for i, part := range parts[1:] {
-			_, after, _ := strings.Cut(part, " ")
-			if strings.HasPrefix(after, noun) {
-				parts[i+1] = verb + " sm " + after
-			} else {
-				parts[i+1] = verb + " /" + part
-			}
-		}
-		text = strings.Join(parts, "")
+		named := regexp.MustCompile(verb + " /[^ ]* " + noun)
+		text = named.ReplaceAllString(text, call)
 	}
 	return text
 }

@@ -27,18 +27,12 @@ func Clip(text []byte) string {
 	if !bytes.HasPrefix(text, []byte(resumeHead)) && !bytes.HasPrefix(text, []byte(Heading)) {
 		return string(text[:KeptBytes-keptEnd]) + string(text[len(text)-keptEnd:])
 	}
-	s := string(text)
-	line, rest, more := strings.Cut(s, "\n"+Heading)
-	var b strings.Builder
-	b.WriteString(bothEnds(line, KeptBytes))
-	for range keptLines {
-		if !more {
-			break
-		}
-		line, rest, more = strings.Cut(rest, "\n"+Heading)
-		b.WriteString("\n" + Heading + bothEnds(line, keptLine))
+	lines := strings.Split(string(text), "\n"+Heading)
+	kept := bothEnds(lines[0], KeptBytes)
+	for _, line := range lines[1:min(len(lines), 1+keptLines)] {
+		kept += "\n" + Heading + bothEnds(line, keptLine)
 	}
-	return b.String()
+	return kept
 }
 
 // bothEnds shortens s to at most n bytes.
