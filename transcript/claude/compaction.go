@@ -2,6 +2,7 @@ package claude
 
 import (
 	"cmp"
+	"slices"
 	"time"
 
 	"sm/transcript"
@@ -119,8 +120,7 @@ func (f *Fold) summary(e *transcript.Entry, now moment) {
 // none: the boundary that it names, or that names it, else the file's last
 // compaction if that still lacks a summary.
 func (f *Fold) owner(e *transcript.Entry) int {
-	for i := len(f.Compactions) - 1; i >= 0; i-- {
-		c := &f.Compactions[i]
+	for i, c := range slices.Backward(f.Compactions) {
 		if c.Boundary &&
 			(c.Own != 0 && c.Own == e.Parent || c.Anchor != 0 && c.Anchor == e.UUID) {
 			return i

@@ -1,6 +1,10 @@
 package claude
 
-import "sm/transcript"
+import (
+	"slices"
+
+	"sm/transcript"
+)
 
 // chain describes the conversation as the model has it. A client that is
 // rewound (Esc Esc) returns to the point before a prompt, and its next user
@@ -62,17 +66,18 @@ func (f *Fold) step(e *transcript.Entry, before transcript.Instant) bool {
 	// have an old record as its parent.
 	working := f.Session.InTurn && f.chain.ends && f.chain.place.order > f.chain.started
 	if e.At != 0 && e.At >= f.reading.at && e.Text != "/clear" && !working {
-		for i := len(c.points) - 1; i >= 0 && !c.replaced; i-- {
-			if c.points[i].parent == e.Parent {
-				q := c.points[i]
-				c.replaced = true
-				if c.place != q.place || c.received >= q.order { // or nothing has happened since
-					f.rewind(e, q, before)
-				}
-				p.before = q.before
-				p.spot = q.spot
-				c.points = c.points[:i]
+		for i, q := range slices.Backward(c.points) {
+			if q.parent != e.Parent {
+				continue
 			}
+			c.replaced = true
+			if c.place != q.place || c.received >= q.order { // or nothing has happened since
+				f.rewind(e, q, before)
+			}
+			p.before = q.before
+			p.spot = q.spot
+			c.points = c.points[:i]
+			break
 		}
 	}
 	if len(c.points) == pointsKept {

@@ -98,14 +98,12 @@ func (f *Fold) Peek(line []byte) (s transcript.Session, ok bool) {
 	g := *f
 	g.bills = nil
 	g.walker.unknown = nil
-	g.walker.Begin(line)
-	if g.walker.scan(line, &g.record) != nil {
-		return f.Session, false
-	}
 	g.Tally = f.Tally.Copy()
 	g.thread = slices.Clone(f.thread)
 	g.model = slices.Clone(f.model)
-	g.Line(line, len(line), &transcript.Entry{})
+	if _, err := g.Line(line, len(line), &transcript.Entry{}); err != nil {
+		return f.Session, false
+	}
 	return g.Session, true
 }
 
