@@ -72,11 +72,7 @@ func isGone(path string) bool {
 // open opens a regular file for reading, and nothing else: not a link, and without
 // waiting for the other end of a pipe.
 func open(path string) (*os.File, fact, error) {
-	file, err := os.OpenFile(
-		path,
-		os.O_RDONLY|syscall.O_NONBLOCK|syscall.O_NOFOLLOW|syscall.O_CLOEXEC,
-		0,
-	)
+	file, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK|syscall.O_NOFOLLOW, 0)
 	if err != nil {
 		return nil, fact{}, err
 	}
