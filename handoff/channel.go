@@ -52,10 +52,10 @@ func ChannelOf(configured []Channel, dir string) Channel {
 // the names of its project folders.
 const maxName = 200
 
-// ProjectName returns the name that the client gives to a project's folder
-// below projects/: each UTF-16 unit of the path that is not an ASCII letter or
-// digit becomes a dash, so that /a/b and /a-b have the same name. A long name
-// is cut and ends in a hash, unlike the client's.
+// ProjectName returns the client's name for a project's folder below projects/:
+// each UTF-16 unit of the path that is not an ASCII letter or digit becomes a
+// dash, so that /a/b and /a-b have the same name. A long name is cut and ends
+// in a hash, unlike the client's.
 func ProjectName(dir string) string {
 	var b strings.Builder
 	for _, r := range dir {

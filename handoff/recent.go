@@ -54,8 +54,8 @@ func Recent(r io.ReaderAt, size int64) ([]Message, error) {
 	}
 }
 
-// spoken has the relevant fields of a record.
-type spoken struct {
+// record has the relevant members of a line.
+type record struct {
 	Type      string `json:"type"`
 	UUID      string `json:"uuid"`
 	At        string `json:"timestamp"`
@@ -82,19 +82,19 @@ func messagesIn(tail []byte) []Message {
 	seen := map[string]bool{}
 	var last time.Time
 	for line := range bytes.Lines(tail) {
-		var s spoken
-		if json.Unmarshal(line, &s) != nil || s.UUID != "" && seen[s.UUID] {
+		var r record
+		if json.Unmarshal(line, &r) != nil || r.UUID != "" && seen[r.UUID] {
 			continue
 		}
-		text := s.text()
+		text := r.text()
 		if text == "" {
 			continue
 		}
-		seen[s.UUID] = true
-		if at, err := time.Parse(time.RFC3339, s.At); err == nil {
+		seen[r.UUID] = true
+		if at, err := time.Parse(time.RFC3339, r.At); err == nil {
 			last = at
 		}
-		all = append(all, Message{Role: s.Type, Text: text, At: last})
+		all = append(all, Message{Role: r.Type, Text: text, At: last})
 	}
 	slices.SortStableFunc(all, func(a, b Message) int { return a.At.Compare(b.At) })
 	return all
@@ -102,27 +102,27 @@ func messagesIn(tail []byte) []Message {
 
 // text returns the message in a record, "" for none. The answer to a hook
 // contains the messages that sm delivered; its record becomes one of the user.
-func (s *spoken) text() string {
-	if s.Attachment.Type == "hook_additional_context" {
-		s.Type = "user"
+func (r *record) text() string {
+	if r.Attachment.Type == "hook_additional_context" {
+		r.Type = "user"
 		return strings.Join(slices.DeleteFunc(
-			s.Attachment.Content,
+			r.Attachment.Content,
 			func(text string) bool { return !strings.HasPrefix(text, wording.Message) },
 		), "\n")
 	}
 	switch {
-	case s.Type != "user" && s.Type != "assistant",
-		s.Meta || s.Sidechain || s.Summary || s.Shown ||
-			s.Failed, s.Message.Model == "<synthetic>":
+	case r.Type != "user" && r.Type != "assistant",
+		r.Meta || r.Sidechain || r.Summary || r.Shown ||
+			r.Failed, r.Message.Model == "<synthetic>":
 		return ""
 	}
 	var text string
-	if json.Unmarshal(s.Message.Content, &text) != nil {
+	if json.Unmarshal(r.Message.Content, &text) != nil {
 		var blocks []struct {
 			Type string `json:"type"`
 			Text string `json:"text"`
 		}
-		if json.Unmarshal(s.Message.Content, &blocks) != nil {
+		if json.Unmarshal(r.Message.Content, &blocks) != nil {
 			return ""
 		}
 		var parts []string
@@ -141,7 +141,7 @@ func (s *spoken) text() string {
 		"[Request interrupted by user", wording.Message + "#",
 	}
 	begins := func(begin string) bool { return strings.HasPrefix(text, begin) }
-	if s.Type == "user" && slices.ContainsFunc(own, begins) {
+	if r.Type == "user" && slices.ContainsFunc(own, begins) {
 		return ""
 	}
 	return text

@@ -9,6 +9,6 @@ var errNoProc = errors.New("processes can be checked on Linux only")
 type terminal struct {
 	device uint64
 	lines  bool // the kernel edits lines; off for a program that reads keys
-	echo   bool // the kernel shows what is typed; off for the same programs
+	echo   bool // the kernel echoes typed text; off for the same programs
 	unread int  // bytes that no program has read, except those of the kernel's line
 }

@@ -26,7 +26,7 @@ type index struct {
 	round   int32             // number of the search of all folders
 	again   map[string]bool   // paths to check again
 	leaving map[string]bool   // old paths of moved files, until the move has been reported
-	seen    map[string]string // logged reasons, by path
+	logged  map[string]string // logged reasons, by path
 	unread  []error           // folders that could not be searched, for Once
 	once    bool              // no file will be followed
 	log     *slog.Logger
@@ -43,7 +43,7 @@ func newIndex(watch *watcher, log *slog.Logger) *index {
 		log:     log,
 		again:   map[string]bool{},
 		leaving: map[string]bool{},
-		seen:    map[string]string{},
+		logged:  map[string]string{},
 	}
 }
 
@@ -201,10 +201,10 @@ func (x *index) movedHere(path string, id inode) *file {
 
 // odd logs, once for a path, why it is skipped.
 func (x *index) odd(path, why string) {
-	if x.seen[path] == why {
+	if x.logged[path] == why {
 		return
 	}
-	x.seen[path] = why
+	x.logged[path] = why
 	name := filepath.Base(path)
 	_, named := x.roots.identify(path)
 	switch {
@@ -223,7 +223,7 @@ func (x *index) denied(dir string, err error) {
 	if errors.Is(err, fs.ErrNotExist) {
 		return
 	}
-	if err = reason(err); x.seen[dir] != err.Error() {
+	if err = reason(err); x.logged[dir] != err.Error() {
 		x.unread = append(x.unread, fmt.Errorf("search %s: %w", dir, err))
 	}
 	x.odd(dir, err.Error())

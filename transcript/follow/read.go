@@ -84,7 +84,7 @@ func (r *fileReader) work(ctx context.Context, jobs <-chan *file, results chan<-
 	}
 }
 
-// read reads a file from its beginning and reports what is new.
+// read reads a file from its beginning and reports its changes.
 func (r *fileReader) read(ctx context.Context, fl *file, w *workspace) result {
 	res := result{file: fl}
 	file, is, err := open(fl.cursor.Path)
