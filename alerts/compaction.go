@@ -9,7 +9,6 @@ import (
 )
 
 const (
-	hour = Instant(time.Hour)
 	// guessesAnHour limits the cycles opened in an hour without a sign.
 	guessesAnHour = 3
 	// boundariesKept limits the compaction keys stored for an agent.
@@ -165,7 +164,7 @@ func (e *Engine) shrunk(a *AgentState, r *Reading) bool {
 // guess opens a cycle without a sign. After guessesAnHour such cycles in an
 // hour it only ends the compaction.
 func (e *Engine) guess(a *AgentState, t Instant) {
-	if len(a.Guesses) == guessesAnHour && a.Guesses[0] > t-hour {
+	if len(a.Guesses) == guessesAnHour && a.Guesses[0] > t-Instant(time.Hour) {
 		e.dismiss(a)
 		return
 	}

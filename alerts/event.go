@@ -14,9 +14,9 @@ type EventKind uint8
 
 // The kinds of events. All of them carry Agent and At.
 const (
-	// EventSeen gives the identity of an agent: Parent, Name.
+	// EventSeen reports the identity of an agent: Parent, Name.
 	EventSeen EventKind = iota + 1
-	// EventReading gives a context size: Tokens, Window, Model, CompactsAt,
+	// EventReading reports a context size: Tokens, Window, Model, CompactsAt,
 	// Source; History and Cycle for readings found at a first start. An event
 	// with 0 Tokens is not a reading.
 	EventReading

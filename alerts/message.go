@@ -22,8 +22,8 @@ type Messages struct {
 	Forecast  string `yaml:"forecast" is:"template"`
 }
 
-// Data holds what the texts of notices can show, as of the time of the notice.
-// Figures that do not apply are empty.
+// Data holds the values that texts of notices can show, as of the time of the
+// notice. Values that do not apply are empty.
 type Data struct {
 	// Name is the name of the agent that the notice is about, else its id, with
 	// letters, digits, and . _ - only. For the operator it is the agent's title

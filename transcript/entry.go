@@ -8,7 +8,8 @@ type Kind uint8
 const (
 	// KindOther records have no meaning here except for their time and version.
 	KindOther Kind = iota
-	// KindReading is an assistant record with a usage that gives the context size.
+	// KindReading is an assistant record with a usage, which has the context
+	// size.
 	KindReading
 	// KindBoundary is a system/compact_boundary record.
 	KindBoundary
@@ -21,7 +22,7 @@ const (
 	KindTurnStart
 	// KindTurnEnd is system/turn_duration, or the record of an interruption.
 	KindTurnEnd
-	// KindContext is a record that shows what reached the agent besides prompts:
+	// KindContext is a record of a text that reached the agent besides prompts:
 	// a hook's context attachment, or a queued prompt.
 	KindContext
 	// KindAside is a user record that is neither a prompt nor the result of a

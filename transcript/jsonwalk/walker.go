@@ -12,7 +12,7 @@
 // string that has escapes.
 //
 // The package depends on no client: the packages of the clients decide which
-// members matter, and what they mean.
+// members matter, and interpret them.
 package jsonwalk
 
 import (
@@ -27,8 +27,9 @@ import (
 // MaxDepth is the maximum nesting of values, as in encoding/json.
 const MaxDepth = 10000
 
-// Walker steps through one JSON text and decodes only what is requested. Once bad
-// is set, the text is not JSON and all values read from it are invalid.
+// Walker steps through one JSON text and decodes only the requested values.
+// Once bad is true, the text is not JSON and all values read from it are
+// invalid.
 type Walker struct {
 	i     int
 	depth int

@@ -33,7 +33,7 @@ const (
 	StatusLine Event = "StatusLine"
 )
 
-// Events lists those above: what is fit for a label of a metric.
+// Events returns the events above, which can be labels of a metric.
 func Events() []Event {
 	return []Event{
 		SessionStart, SessionEnd, UserPromptSubmit, PreToolUse, PostToolUse, Stop, StopFailure, SubagentStop,
@@ -74,7 +74,7 @@ type Payload struct {
 	Reason string `json:"reason,omitempty"`
 	// Trigger of a compaction: manual, auto.
 	Trigger string `json:"trigger,omitempty"`
-	// Prompt has room for a message of 4 KiB with what surrounds it.
+	// Prompt has room for a message of 4 KiB and the text around it.
 	Prompt   string `json:"prompt,omitempty" cut:"8192"`
 	ToolName string `json:"tool_name,omitempty"`
 	// ToolInput is a JSON object or nil. Large members of a large object are

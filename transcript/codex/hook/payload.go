@@ -13,11 +13,9 @@ type own struct {
 	// Ended is the transcript of a subagent that has ended.
 	Ended  string `json:"agent_transcript_path" max:"4096"`
 	Status string `json:"status"`
-	Usage  usage  `json:"token_usage"`
-}
-
-type usage struct {
-	Total int64 `json:"total_tokens"`
+	Usage  struct {
+		Total int64 `json:"total_tokens"`
+	} `json:"token_usage"`
 }
 
 // IsPayload reports whether a payload is from Codex: it has a turn_id, or a
