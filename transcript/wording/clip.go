@@ -6,9 +6,9 @@ import (
 )
 
 const (
-	// KeptBytes is the maximum length of the stored part of a text that reached
-	// an agent. Less of the beginning is kept of a longer text that is not from
-	// sm, because its end is kept too.
+	// KeptBytes limits the stored part of a text that reached an agent, in
+	// bytes. Messages below the first line of a long prompt of sm are stored in
+	// addition.
 	KeptBytes = 1024
 	// keptEnd is the length of the part kept from the end of a longer text.
 	keptEnd = 16
