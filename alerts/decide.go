@@ -21,9 +21,6 @@ func (e *Engine) send(a *AgentState, k Kind, at Instant, d Data) {
 	}
 	to := e.recipients(a, k)
 	if a.Muted || len(to) == 0 {
-		if k == KindCritical {
-			e.out = append(e.out, Unreached{a.Agent})
-		}
 		return
 	}
 	key := Key{

@@ -152,6 +152,7 @@ func (e *Engine) Tick(now time.Time) (actions []Action, next time.Time) {
 	for _, a := range e.sorted() {
 		if e.revised {
 			e.revise(a)
+			e.remindAlways(a, e.now)
 		}
 		e.updateMuted(a, e.now)
 		e.sendUnsent(a)

@@ -121,7 +121,7 @@ type Target struct {
 	Agent string
 }
 
-// Action is a decision of the engine: a [Deliver], [Unreached], [Withdraw], [SetLevel],
+// Action is a decision of the engine: a [Deliver], [Withdraw], [SetLevel],
 // [Opened], [Remind] or [Skip].
 type Action any
 
@@ -138,10 +138,6 @@ type Deliver struct {
 	// At is the time of the reading or event that caused the notice.
 	At time.Time
 }
-
-// Unreached means that the critical notice was due but could not reach its
-// agent.
-type Unreached struct{ Agent string }
 
 // Withdraw takes back notices that have not been delivered yet.
 type Withdraw struct {

@@ -191,15 +191,17 @@ const always = "always-"
 // own text.
 func (r *Reminder) Own() bool { return strings.HasPrefix(r.ID, always) }
 
-// remindAlways adds the configuration's reminder for an active agent, and
-// removes it for an inactive one.
+// remindAlways adds the configuration's reminder for an active agent or sets
+// its times, and removes it for an inactive agent.
 func (e *Engine) remindAlways(a *AgentState, t Instant) {
 	o := e.options.Reminders
 	id := always + a.Agent
+	r := e.reminders[id]
 	switch wanted := a.Active && (o.Soft > 0 || o.Hard > 0); {
-	case !wanted:
-		delete(e.reminders, id)
-	case e.reminders[id] == nil: // the settings have been checked
+	case wanted && r != nil:
+		r.Soft = Instant(o.Soft)
+		r.Hard = Instant(o.Hard)
+	case wanted: // the settings have been checked
 		_ = e.Remind(Reminder{
 			ID:    id,
 			Agent: a.Agent,
@@ -208,6 +210,9 @@ func (e *Engine) remindAlways(a *AgentState, t Instant) {
 			Soft:  Instant(o.Soft),
 			Hard:  Instant(o.Hard),
 		})
+	case r != nil:
+		delete(e.reminders, id)
+		e.out = append(e.out, Skip{a.Agent, []string{id}})
 	}
 }
 

@@ -120,8 +120,21 @@ func TestRemindersAlways(t *testing.T) {
 	wants(t, "out of reach", []string{"o urgent"}, ticked(e, 50, 61))
 	reachable = true
 	wants(t, "at work", []string{"always-a important"}, ticked(e, 62))
-	stepAll(e, active(70, false))
-	wants(t, "gone", nil, ticked(e, 121, 600))
+	configure := func(hard time.Duration) {
+		o := Defaults()
+		o.Reminders.Hard = hard
+		if err := e.Configure(o); err != nil {
+			t.Fatal(err)
+		}
+	}
+	configure(3 * time.Minute)
+	wants(t, "configured anew", []string{"always-a urgent"}, ticked(e, 121, 181))
+	configure(0)
+	wants(t, "switched off", []string{"skip [always-a]"}, ticked(e, 182, 400))
+	configure(time.Minute)
+	wants(t, "switched on", []string{"always-a urgent"}, ticked(e, 401, 461))
+	stepAll(e, active(470, false))
+	wants(t, "gone", nil, ticked(e, 600))
 }
 
 func TestRemindersRefused(t *testing.T) {

@@ -14,6 +14,7 @@ type agentState struct {
 	// starting means that the agent's client started in a pane and has not sent
 	// a prompt since.
 	starting bool
+	rotated  int          // the newest cycle with a handoff of handoff.auto_rotate
 	stops    int          // answers in a row to Stop hooks
 	run      *run         // the agent's `sm run`, nil for none
 	curve    *curve.Curve // nil for none

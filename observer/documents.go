@@ -222,7 +222,10 @@ func (c *core) documentsFor(agent string, p *hook.Payload) *documentRequest {
 		d := c.draft(r)
 		d.Executed = true
 		d.transcript = cmp.Or(d.transcript, p.TranscriptPath)
-		return &documentRequest{keep: d}
+		return &documentRequest{
+			Claimant: handoff.Claimant{Agent: agent},
+			keep:     d,
+		}
 	case p.Event != hook.SessionStart:
 		return nil
 	}

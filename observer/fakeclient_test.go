@@ -362,7 +362,7 @@ func (r *rig) untilTyped() {
 }
 
 var (
-	errDraft = errors.New("a draft is in the input box")
+	errDraft = refused("draft")
 	errEmpty = errors.New("the box is empty")
 )
 
@@ -372,3 +372,9 @@ func (r *rig) ends() {
 	r.t.Helper()
 	r.untilTyped()
 }
+
+// refused is an error of a terminal.
+type refused string
+
+func (r refused) Error() string { return string(r) }
+func (r refused) Word() string  { return string(r) }

@@ -21,7 +21,7 @@ func TestHandoff_Edge_HumanDraftIsLeftAlone(t *testing.T) {
 	doc := c.doc("doc.md", "Next: CI.")
 	id := a.hands(doc)
 	a.ends()
-	h := r.handoffIs(id, "scheduled, waiting: unknown")
+	h := r.handoffIs(id, "scheduled, waiting: draft")
 	if h.Reason != "" {
 		t.Errorf("got %+v", h)
 	}

@@ -80,16 +80,17 @@ func (c *core) scheduleHandoff(r rotation.Rotation) (rotation.Rotation, error) {
 	return r, err
 }
 
-// rotateByItself schedules the handoff of an agent that is about to compact, if
-// the settings demand it and the agent's client can be restarted.
-func (c *core) rotateByItself(agent string, now time.Time) {
-	if !c.settings.Handoff.AutoRotate || c.dryRun || !c.agents.look(agent).run.restarts(now) {
-		return
-	}
+// rotateByItself schedules the handoff of an agent with a critical context, once
+// in a cycle, if the settings demand it. A client that was started with such a
+// context keeps it for its first turn.
+func (c *core) rotateByItself(agent string, x *agentState) {
+	v := c.engine.Agent(agent)
 	s := c.fleet.Location(agent)
-	if c.rotations.Open(agent).ID != "" || s.Path == "" {
+	if !c.settings.Handoff.AutoRotate || !v.Critical || x.rotated == v.Cycle || s.Path == "" ||
+		s.Fresh || c.rotations.Open(agent).ID != "" {
 		return
 	}
+	x.rotated = v.Cycle
 	if _, err := c.scheduleHandoff(rotation.Rotation{
 		ID:      rotation.NewID(),
 		Agent:   agent,

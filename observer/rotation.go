@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"slices"
 	"strings"
 	"time"
 
@@ -39,13 +40,7 @@ func (c *core) perform(effects []rotation.Effect) {
 		case rotation.Type:
 			c.typeOwn(x)
 		case rotation.Restart:
-			c.effect(func(context.Context) outcome {
-				return func(c *core, _ time.Time) { // after the state is stored
-					if r := c.rotations.Find(x.Rotation.ID); r.State == rotation.Clearing {
-						c.order(r)
-					}
-				}
-			})
+			c.restart(x.Rotation)
 		case rotation.Report:
 			c.reportFailure(x)
 		case rotation.Unhelpful:
@@ -72,6 +67,11 @@ func (c *core) perform(effects []rotation.Effect) {
 func (c *core) passHandoffs(now time.Time) {
 	if c.dryRun {
 		return
+	}
+	for agent, x := range c.agents {
+		if x.run.restarts(now) {
+			c.rotateByItself(agent, x)
+		}
 	}
 	for _, agent := range c.rotations.Opens() {
 		r := c.rotations.Open(agent)
@@ -248,6 +248,38 @@ func (c *core) unhelpful(s rotation.AgentRecord) {
 // nameOf returns the name of an agent for texts.
 func (c *core) nameOf(agent string) string {
 	return cmp.Or(c.fleet.Location(agent).Name, agent)
+}
+
+// restart orders the restart of a client once that is stored, unless it would
+// discard what a person is doing there: then it is tried again later. A pane
+// that cannot be checked for another reason does not prevent a restart.
+func (c *core) restart(r rotation.Rotation) {
+	a := c.app
+	place, _ := c.idle(r.Agent, time.Now())
+	c.effect(func(ctx context.Context) outcome {
+		reason := ""
+		if a.o.Terminal != nil && place.PID != 0 {
+			_, err := a.o.Terminal.Type(ctx, place, "/clear", false,
+				func(context.Context) error { return errors.New("the prompt is free") })
+			reason = reasonOf(err)
+		}
+		return func(c *core, now time.Time) {
+			r := c.rotations.Find(r.ID)
+			switch {
+			case r.State != rotation.Clearing:
+			case slices.Contains(personal(), reason):
+				c.notCarried(r.Agent)
+				c.rotate(rotation.Typed{ID: r.ID, Reason: reason, At: now})
+			default:
+				c.order(r)
+			}
+		}
+	})
+}
+
+// personal returns the reasons of a terminal that a person's work at the prompt gives.
+func personal() []string {
+	return []string{"draft", "dialog", "menu", "mode", "shell_mode", "typing"}
 }
 
 // typeOwn types /clear or the resume prompt to an agent's client, if the client

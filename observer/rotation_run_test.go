@@ -84,12 +84,15 @@ func (a *fakeClient) restarts(prompt string) *fakeClient {
 
 func autoRotate(o *HandoffOptions) { o.AutoRotate = true }
 
+// TestRotation_ByItselfAtCriticalUnderARun tests that an agent hands over by itself, also if
+// its run was not there yet when the agent got its critical notice.
 func TestRotation_ByItselfAtCriticalUnderARun(t *testing.T) {
 	t.Parallel()
 	r, _, a := newRotationRig(t, autoRotate)
-	run := r.polls(api.Run{CanRestart: true, RestartsLeft: 10})
 	a.context = 131_000
 	a.works("Grow.")
+	r.until("the notice", func() bool { return r.session("w1").Level == "critical" })
+	run := r.polls(api.Run{CanRestart: true, RestartsLeft: 10})
 	r.until("a handoff is scheduled", func() bool { return len(r.handoffs()) == 1 })
 	id := r.handoffs()[0].ID
 	r.handoffIs(id, "scheduled") // the turn continues
@@ -128,6 +131,30 @@ func TestRotation_ByItselfAtCriticalUnderARun(t *testing.T) {
 	if len(answered.orders) != 0 || len(r.handoffs()) != 1 {
 		t.Errorf("another order, or handoff: %+v", r.handoffs())
 	}
+	r.ends()
+}
+
+// TestRotation_RestartWaits tests that a client is not restarted while its user's draft is at
+// its prompt.
+func TestRotation_RestartWaits(t *testing.T) {
+	t.Parallel()
+	r, c, a := newRotationRig(t, nil)
+	run := r.polls(api.Run{CanRestart: true, RestartsLeft: 10})
+	c.set(func() { c.refuse = errDraft })
+	id := a.hands(c.doc("doc.md", "Next: CI."))
+	m := r.sends("w1", "urgent", "Carried.")
+	a.ends()
+	r.handoffIs(id, "scheduled, waiting: draft")
+	if len(run.orders) > 0 {
+		t.Error("the client is restarted")
+	}
+	c.set(func() { c.refuse = nil })
+	in := run.order()
+	if !strings.Contains(in.Prompt, "Carried. #"+m) {
+		t.Errorf("the prompt: %q", in.Prompt)
+	}
+	a.restarts(in.Prompt)
+	r.handoffIs(id, "confirmed")
 	r.ends()
 }
 

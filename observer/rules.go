@@ -1,8 +1,8 @@
 package observer
 
 import (
+	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -20,8 +20,6 @@ func (c *core) act(actions []alerts.Action, now time.Time) {
 		switch x := action.(type) {
 		case alerts.Deliver:
 			c.deliverNotice(x, now)
-		case alerts.Unreached: // a restart needs no message
-			c.rotateByItself(x.Agent, now)
 		case alerts.Withdraw:
 			c.queue.Withdraw(func(m *outbox.Message) bool {
 				return slices.Contains(x.Keys, m.Key)
@@ -74,9 +72,6 @@ func (c *core) deliverNotice(s alerts.Deliver, now time.Time) {
 	if s.To.Role == alerts.Operator {
 		c.operator(key.String(), s.Text, s.Plain)
 		return
-	}
-	if key.Kind == alerts.KindCritical {
-		c.rotateByItself(s.To.Agent, now)
 	}
 	made := s.At // the time of the cause, which a first start reads later
 	if made.IsZero() || made.After(now) || now.Sub(made) > replayedWithin {
@@ -187,7 +182,7 @@ func (c *core) remind(due *alerts.Remind, now time.Time) {
 	c.put(outbox.Message{
 		To:        r.Agent,
 		From:      r.From,
-		Ref:       ref + strconv.Itoa(r.Times),
+		Ref:       fmt.Sprint(ref, r.Made, "/", r.Times),
 		Mode:      due.Mode,
 		Text:      wording.Remind + r.Text,
 		OwnWords:  r.Own(),

@@ -17,7 +17,7 @@ import (
 func newRemindCommand(env *environ) *cobra.Command {
 	var in, soft, hard string
 	return command(`remind ID (--in TIME | [--soft TIME] [--hard TIME]) TEXT|-
-Remind an agent at a time, or after a time without activity
+Remind an agent at a time, or after a time without a reset
 
 With --in the agent gets the text once. With --soft and --hard it gets the text when the reminder has not been reset
 for that time: by a new cycle, any sm command of the agent, or 'sm reminders reset ID'. Times are like 10m, or

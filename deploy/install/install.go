@@ -114,7 +114,7 @@ func (o Options) Install(ctx context.Context, client Client) error {
 	// that comes twice does less harm than a missed one.
 	c := change{done: client.done}
 	if in.Plugin {
-		c.done = "installed: takes effect in new sessions; those that run get no notices until they are started anew"
+		c.done = "installed: takes effect in new sessions; those that run have no hooks until they are started anew"
 		c.before, err = in.installPlugin(ctx, e, hooks)
 	} else {
 		c.hooks = hooks

@@ -307,6 +307,8 @@ type Location struct {
 	Name     string
 	Provider string
 	At       Place
+	// Fresh means that the client has recorded nothing since it started.
+	Fresh bool
 	// Reported means that a hook or status line has reported the agent's client.
 	Reported bool
 	// Open means that a client of Codex holds a lock on the session; Daemon
@@ -341,6 +343,7 @@ func (f *Fleet) Location(agent string) (s Location) {
 	}
 	if x != nil {
 		s.Path = x.Cursor.Path
+		s.Fresh = t.Active <= a.Begun
 	}
 	return s
 }
