@@ -1,9 +1,6 @@
 package wording
 
-import (
-	"regexp"
-	"strings"
-)
+import "strings"
 
 // Calls returns the phrases with which texts ask agents to run sm.
 func Calls() []string { return []string{"run sm handoff", "Call sm handoff"} }
@@ -21,8 +18,16 @@ func NameProgram(text, program string) string {
 func PlainProgram(text string) string {
 	for _, call := range Calls() {
 		verb, noun, _ := strings.Cut(call, " sm ")
-		named := regexp.MustCompile(verb + " /[^ ]* " + noun)
-		text = named.ReplaceAllString(text, call)
+		parts := strings.Split(text, verb+" /")
+		for i, part := range parts[1:] {
+			_, after, _ := strings.Cut(part, " ")
+			if strings.HasPrefix(after, noun) {
+				parts[i+1] = verb + " sm " + after
+			} else {
+				parts[i+1] = verb + " /" + part
+			}
+		}
+		text = strings.Join(parts, "")
 	}
 	return text
 }
