@@ -102,6 +102,11 @@ func (f *Fleet) Threads(now time.Time) (updates []Update) {
 			o.Project = x.Session.CWD
 		}
 		a := f.signal(id, o)
+		for _, client := range f.options.Clients {
+			if client.Threads {
+				a.Client = client.Client
+			}
+		}
 		a.Resumed = id // the client is in this thread, whatever it was in before
 		f.take(a, id, f.newest, alerts.CauseSession)
 		var late Update

@@ -90,7 +90,7 @@ func TestThreads(t *testing.T) {
 		t.Errorf("events of a new thread: %+v", n.Events)
 	}
 	if s := f.Location("worker"); s.Session != uuid(4) || s.At.PID != 7 || s.Daemon ||
-		!s.Open {
+		!s.Open || s.Provider != "codex" {
 		t.Errorf("got %+v", s)
 	}
 	if s := f.Location(uuid(3)); s.At.PID != 0 || !s.Daemon {
