@@ -97,6 +97,10 @@ type Client struct {
 	Tmux      string    // "session:@window.%pane"
 	ProcStart string    `json:"procStart"` // the process's start time, to detect a reused pid
 	Updated   time.Time `json:"-"`
+	// Starting means that the client has not updated its entry since it started.
+	// The entry may name a session that the client leaves at once for the one it
+	// continues.
+	Starting bool `json:"-"`
 }
 
 // Holder is the process that holds the lock of an open session. It is zero if

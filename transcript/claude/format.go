@@ -75,8 +75,10 @@ func isClient(name string) bool {
 func readClient(_ string, text []byte) (c transcript.Client, whole bool) {
 	var in struct {
 		transcript.Client
-		Source string `json:"nameSource"`
-		Millis int64  `json:"statusUpdatedAt"`
+		Source  string `json:"nameSource"`
+		Millis  int64  `json:"statusUpdatedAt"`
+		Started int64  `json:"startedAt"`
+		Updated int64  `json:"updatedAt"`
 	}
 	err := json.Unmarshal(text, &in)
 	odd, ofType := errors.AsType[*json.UnmarshalTypeError](err)
@@ -86,6 +88,7 @@ func readClient(_ string, text []byte) (c transcript.Client, whole bool) {
 	if c = in.Client; in.Millis > 0 {
 		c.Updated = time.UnixMilli(in.Millis).UTC()
 	}
+	c.Starting = in.Started > 0 && in.Updated == 0
 	if in.Source == "derived" { // such as web-4a, from the folder; the title is better
 		c.Name = ""
 	}

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"sm/handoff/proc"
 	"sm/transcript"
@@ -66,4 +67,11 @@ func TestClients(t *testing.T) {
 	want("the first again", idle)
 	noErrors(t, os.Remove(path))
 	want("removed")
+	put(fmt.Sprintf(`{"pid":%d,"sessionId":%q,"startedAt":1}`, pid, idB))
+	starting := path
+	path = filepath.Join(dir, "2.json")
+	put(entry("idle", ""))
+	want("beside one that starts", idle)
+	noErrors(t, os.Chtimes(starting, time.Time{}, time.Now().Add(-startingFor)))
+	want("one that is not updated", idle, transcript.Client{PID: pid, SessionID: idB, Starting: true})
 }

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"sm/transcript"
 )
@@ -15,6 +16,9 @@ import (
 const (
 	// clientBytes limits a registry entry; real ones have some 600 bytes.
 	clientBytes = 64 << 10
+	// startingFor is how long an entry that has not been updated does not count.
+	// With --continue, Claude Code 2.1.330 updates it within 0.7 s.
+	startingFor = 5 * time.Second
 	// indexBytes limits an index of names, which has some 120 bytes per name.
 	indexBytes = 16 << 20
 )
@@ -131,7 +135,8 @@ func (r *registries) check() {
 		case e.runs && r.alive != nil:
 			e.runs = r.alive(e.PID, ticks(e.ProcStart))
 		}
-		if !e.runs {
+		age := time.Since(time.Unix(0, e.stamp.modified))
+		if !e.runs || e.Starting && age < startingFor {
 			continue
 		}
 		if e.index != "" {
