@@ -36,6 +36,6 @@
 // most one notice to an agent about its own context; an engine restored from its
 // state continues unchanged.
 //
-// The transcript package counts tokens and compactions. The engine need not know
-// whether a notice was read: withdrawing one that was read has no effect.
+// The transcript package counts tokens and compactions. Withdrawing a notice that
+// was read has no effect.
 package alerts

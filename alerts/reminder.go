@@ -43,8 +43,8 @@ type Remind struct {
 	Forced bool
 }
 
-// Skip withdraws undelivered periodic reminders, because the agent compacts and
-// the compaction restarts their time.
+// Skip withdraws undelivered reminders: periodic ones of an agent that compacts,
+// which restarts their time, or one of the configuration that was removed.
 type Skip struct {
 	Agent     string
 	Reminders []string // ids

@@ -78,9 +78,9 @@ func (r *Reading) window() transcript.Window {
 	return transcript.Window{Tokens: r.Window, Reserved: r.Reserved}
 }
 
-// Sent is a notice of the current cycle.
+// Sent is a notice of the current cycle, which may have reached no recipient.
 type Sent struct {
-	// At is the time of the notice's cause; 0: not sent.
+	// At is the time of the notice's cause; 0: not due in this cycle.
 	At Instant `json:",omitzero"`
 	// Key is empty if the notice was not sent but counts as covered.
 	Key Key `json:",omitzero"`

@@ -17,10 +17,6 @@ type View struct {
 	Percent int
 	Level   Level
 
-	// Critical reports whether the critical notice of this cycle was due, even if
-	// it could not reach the agent.
-	Critical bool
-
 	// Read reports whether the agent has read the notice of its Level in this
 	// cycle.
 	Read bool
@@ -52,7 +48,6 @@ func (e *Engine) Agent(id string) (v View) {
 		Opened:     a.Opened.Time(),
 		Compacting: a.Compacting,
 		Storming:   a.Storming,
-		Critical:   a.Sent[KindCritical].At != 0,
 	}
 	r, known := a.current()
 	if known {

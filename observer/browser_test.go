@@ -132,9 +132,7 @@ func (b *browser) do(actions ...chromedp.Action[chromedp.Void]) {
 	b.t.Helper()
 	ctx, cancel := context.WithTimeout(b.ctx, patience)
 	defer cancel()
-	if err := chromedp.Do(ctx, actions...); err != nil {
-		b.t.Fatal(err)
-	}
+	noErrors(b.t, chromedp.Do(ctx, actions...))
 }
 
 // eval returns the value of an expression in the page.

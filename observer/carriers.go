@@ -252,6 +252,7 @@ func (c *core) answer(
 	id, called := outbox.Called(p.Prompt)
 	if called = called && p.Event == hook.UserPromptSubmit; called {
 		answer = hook.Answer{Event: p.Event, Context: inVain}
+		c.agents.of(agent).starting = false
 		if c.caughtUp { // before, it is unknown which messages were read
 			m = c.queue.Answer(agent, id, now)
 		}
@@ -335,8 +336,7 @@ func (c *core) carried(r *rotation.Rotation, now time.Time) (lines []string) {
 	return lines
 }
 
-// notCarried withdraws the offers in the prompt of a client that was not
-// started.
+// notCarried undoes the offers in the prompt of a client that was not started.
 func (c *core) notCarried(agent string) {
 	for _, m := range c.queue.Of(agent) {
 		if m.State == outbox.Offered && m.Via == outbox.Restart {

@@ -317,7 +317,7 @@ func (c *core) consume(channel, document, session string, pid int) {
 	})
 }
 
-// withdraw removes the copy of a document whose handoff did not run.
+// withdraw clears the copy of a document whose handoff did not run.
 func (c *core) withdraw(r rotation.Rotation) {
 	c.onDocuments(
 		"the copy of a document that is not needed cannot be withdrawn",

@@ -3,9 +3,11 @@ package observer
 import (
 	"cmp"
 	"net/http"
+	"slices"
 	"strings"
 	"time"
 
+	"sm/alerts"
 	"sm/handoff/rotation"
 	"sm/observer/api"
 	"sm/observer/fleet"
@@ -86,11 +88,17 @@ func (c *core) scheduleHandoff(r rotation.Rotation) (rotation.Rotation, error) {
 func (c *core) rotateByItself(agent string, x *agentState) {
 	v := c.engine.Agent(agent)
 	s := c.fleet.Location(agent)
-	if !c.settings.Handoff.AutoRotate || !v.Critical || x.rotated == v.Cycle || s.Path == "" ||
-		s.Fresh || c.rotations.Open(agent).ID != "" {
+	if !c.settings.Handoff.AutoRotate || !v.Enabled || v.Level != alerts.Critical ||
+		x.rotated == v.Cycle || s.Path == "" || !s.Replied.After(x.run.since) ||
+		c.rotations.Open(agent).ID != "" {
 		return
 	}
 	x.rotated = v.Cycle
+	if slices.ContainsFunc(c.rotations.All(), func(r rotation.Rotation) bool {
+		return r.Agent == agent && r.Auto() && !r.Made.Before(v.Opened)
+	}) {
+		return // this cycle had one before the observer started
+	}
 	if _, err := c.scheduleHandoff(rotation.Rotation{
 		ID:      rotation.NewID(),
 		Agent:   agent,
@@ -127,6 +135,12 @@ func (c *core) runOf(agent string) *run {
 func (c *core) polled(agent string, asked api.Run, first bool) (x run) {
 	now := time.Now()
 	r := c.runOf(agent)
+	if r.closed || !r.lately(now) {
+		r.since = now
+		if now.Sub(c.began) < runsWithin { // the run may be older than the observer
+			r.since = c.began
+		}
+	}
 	r.polled = now
 	r.closed = false
 	r.can = asked.CanRestart && asked.RestartsLeft > 0

@@ -121,9 +121,7 @@ func TestStreamOutlastsWriteTimeout(t *testing.T) {
 	defer server.Close()
 
 	resp, err := server.Client().Get(server.URL)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noErrors(t, err)
 	defer resp.Body.Close()
 	body, err := io.ReadAll(resp.Body)
 	if err != nil || !json.Valid(body) {

@@ -40,7 +40,13 @@ func (c *core) perform(effects []rotation.Effect) {
 		case rotation.Type:
 			c.typeOwn(x)
 		case rotation.Restart:
-			c.restart(x.Rotation)
+			c.effect(func(context.Context) outcome {
+				return func(c *core, _ time.Time) { // after the state is stored
+					if r := c.rotations.Find(x.Rotation.ID); r.State == rotation.Clearing {
+						c.order(r)
+					}
+				}
+			})
 		case rotation.Report:
 			c.reportFailure(x)
 		case rotation.Unhelpful:
@@ -63,7 +69,8 @@ func (c *core) perform(effects []rotation.Effect) {
 	}
 }
 
-// passHandoffs continues handoffs that wait for their agent's prompt.
+// passHandoffs schedules automatic handoffs, and continues handoffs that wait
+// for their agent's prompt.
 func (c *core) passHandoffs(now time.Time) {
 	if c.dryRun {
 		return
@@ -82,12 +89,18 @@ func (c *core) passHandoffs(now time.Time) {
 			// Its sm run may not have polled since the observer started. An
 			// older handoff waits for the poll.
 		case idle && !x.typing.busy:
-			c.rotate(rotation.Idle{
+			in := rotation.Idle{
 				Agent:   agent,
 				Way:     c.way(agent, place, now),
 				Session: c.sessionOf(agent),
 				At:      now,
-			})
+			}
+			if r.State != rotation.Scheduled || in.Way != rotation.WayRestart ||
+				c.app.o.Terminal == nil {
+				c.rotate(in)
+			} else if !now.Before(r.After) {
+				c.beginRestart(r.ID, place, in)
+			}
 		case !idle && c.fleet.Gone(agent) && !x.run.lately(now):
 			c.rotate(rotation.Gone{Agent: agent, At: now})
 		}
@@ -250,36 +263,41 @@ func (c *core) nameOf(agent string) string {
 	return cmp.Or(c.fleet.Location(agent).Name, agent)
 }
 
-// restart orders the restart of a client once that is stored, unless it would
-// discard what a person is doing there: then it is tried again later. A pane
-// that cannot be checked for another reason does not prevent a restart.
-func (c *core) restart(r rotation.Rotation) {
+// errFree ends a check of a prompt at which a text could be typed.
+var errFree = errors.New("the prompt is free")
+
+// beginRestart begins a handoff by a restart, unless that would discard what a
+// person is doing at the client's prompt: then it is tried again later. A pane
+// that cannot be checked does not prevent a restart.
+func (c *core) beginRestart(id string, place fleet.Place, in rotation.Idle) {
 	a := c.app
-	place, _ := c.idle(r.Agent, time.Now())
+	c.agents.of(in.Agent).typing.busy = true
+	still := a.still(func(c *core) bool {
+		return c.waitsAt(c.rotations.Find(id).Agent, place)
+	})
 	c.effect(func(ctx context.Context) outcome {
-		reason := ""
-		if a.o.Terminal != nil && place.PID != 0 {
-			_, err := a.o.Terminal.Type(ctx, place, "/clear", false,
-				func(context.Context) error { return errors.New("the prompt is free") })
-			reason = reasonOf(err)
-		}
+		_, err := a.o.Terminal.Type(ctx, place, "/clear", false, func(ctx context.Context) error {
+			return cmp.Or(still(ctx), errFree)
+		})
 		return func(c *core, now time.Time) {
-			r := c.rotations.Find(r.ID)
-			switch {
-			case r.State != rotation.Clearing:
-			case slices.Contains(personal(), reason):
-				c.notCarried(r.Agent)
-				c.rotate(rotation.Typed{ID: r.ID, Reason: reason, At: now})
-			default:
-				c.order(r)
+			in.Agent = cmp.Or(c.rotations.Find(id).Agent, in.Agent) // the agent may have another id now
+			in.At = now
+			c.agents.of(in.Agent).typing = typingState{}
+			if reason := reasonOf(err); slices.Contains(inUse(), reason) {
+				c.rotate(rotation.Typed{ID: id, Reason: reason, At: now})
+				return
 			}
+			c.rotate(in)
 		}
 	})
 }
 
-// personal returns the reasons of a terminal that a person's work at the prompt gives.
-func personal() []string {
-	return []string{"draft", "dialog", "menu", "mode", "shell_mode", "typing"}
+// inUse returns the reasons for which a client is not restarted: its user is
+// writing or reading in it.
+func inUse() []string {
+	return []string{
+		rotation.ReasonBusy, "draft", "dialog", "menu", "mode", "no_box", "shell_mode", "typing", "vim",
+	}
 }
 
 // typeOwn types /clear or the resume prompt to an agent's client, if the client

@@ -29,7 +29,7 @@ func (c *core) act(actions []alerts.Action, now time.Time) {
 		case alerts.Remind:
 			c.remind(&x, now)
 		case alerts.Skip:
-			for _, id := range x.Reminders { // the agent is about to compact
+			for _, id := range x.Reminders {
 				c.engine.Skipped(c.takeBack(x.Agent, sayings+id+"/", now))
 			}
 		case alerts.Opened:

@@ -60,14 +60,12 @@ func TestDeliveryFileLimit(t *testing.T) {
 			accepted()
 		}
 		var limit unix.Rlimit
-		if err := unix.Prlimit(
+		noErrors(t, unix.Prlimit(
 			d.cmd.Process.Pid,
 			unix.RLIMIT_FSIZE,
 			nil,
 			&limit,
-		); err != nil {
-			t.Fatal(err)
-		}
+		))
 		none := unix.Rlimit{Max: limit.Max}
 		noErrors(t, unix.Prlimit(d.cmd.Process.Pid, unix.RLIMIT_FSIZE, &none, nil))
 
@@ -103,14 +101,12 @@ func TestDeliveryFileLimit(t *testing.T) {
 			t.Error("accepted although nothing can be stored")
 		}
 
-		if err := unix.Prlimit(
+		noErrors(t, unix.Prlimit(
 			d.cmd.Process.Pid,
 			unix.RLIMIT_FSIZE,
 			&limit,
 			nil,
-		); err != nil {
-			t.Fatal(err)
-		}
+		))
 		accepted()
 	}
 	queue := d.delivered(2*time.Minute, func(api.Message) bool {

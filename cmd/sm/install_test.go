@@ -109,12 +109,10 @@ func TestInstallFindsItself(t *testing.T) {
 	t.Parallel()
 	r := newInstallRig(t)
 	link := r.home + "/link/session-monitor"
-	if err := errors.Join(
+	noErrors(t, errors.Join(
 		os.Mkdir(filepath.Dir(link), 0o700),
 		os.Symlink(r.program, link),
-	); err != nil {
-		t.Fatal(err)
-	}
+	))
 	for called, want := range map[string]string{
 		r.program: r.program,
 		link:      link,

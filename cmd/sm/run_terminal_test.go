@@ -118,15 +118,14 @@ func (p *runPane) begin() runEvent {
 func (p *runPane) sane() {
 	p.t.Helper()
 	p.says("$(stty -a | grep -c ' icanon.* echo \\| echo .*icanon\\|isig icanon')", "1")
-	p.until("the modes are back", func() bool {
-		return p.do(
-			"display-message",
-			"-p",
-			"-t",
-			"run",
-			"#{alternate_on} #{mouse_any_flag} #{cursor_flag}",
-		) == "0 0 1"
-	})
+	p.modes("0 0 1")
+}
+
+// modes waits until the alternate screen, the mouse and the cursor are on or off.
+func (p *runPane) modes(want string) {
+	p.t.Helper()
+	const format = "#{alternate_on} #{mouse_any_flag} #{cursor_flag}"
+	p.until(want, func() bool { return p.do("display-message", "-p", "-t", "run", format) == want })
 }
 
 func TestRunTerminalInterrupt(t *testing.T) {
@@ -197,15 +196,7 @@ func TestRunTerminalIsSane(t *testing.T) {
 	supervisor := p.begin().Parent
 	p.order("ignore-term")
 	p.order("raw")
-	p.until("the client shows the alternate screen", func() bool {
-		return p.do(
-			"display-message",
-			"-p",
-			"-t",
-			"run",
-			"#{alternate_on} #{mouse_any_flag} #{cursor_flag}",
-		) == "1 1 0"
-	})
+	p.modes("1 1 0")
 	noErrors(t, syscall.Kill(supervisor, syscall.SIGUSR1))
 	if second := p.wait("start", 2); !second.Cooked || second.Parent != supervisor {
 		t.Errorf("the second client got %+v", second)

@@ -17,15 +17,13 @@ func TestStoppedObserver(t *testing.T) {
 	d := newDaemon(t)
 	d.start()
 	noErrors(t, d.cmd.Process.Signal(syscall.SIGSTOP))
-	if err := unix.Waitid(
+	noErrors(t, unix.Waitid(
 		unix.P_PID,
 		d.cmd.Process.Pid,
 		nil,
 		unix.WSTOPPED|unix.WNOWAIT,
 		nil,
-	); err != nil {
-		t.Fatal(err)
-	}
+	))
 	path := smallPath(t)
 	for _, tt := range []struct {
 		name, stdin, want string

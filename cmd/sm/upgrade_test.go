@@ -30,13 +30,11 @@ func TestUpgrade(t *testing.T) {
 			data, err := io.ReadAll(z)
 			noErrors(t, err)
 			noErrors(t, os.Mkdir(d.state(), 0o700))
-			if err := os.WriteFile(
+			noErrors(t, os.WriteFile(
 				filepath.Join(d.state(), "state.db"),
 				data,
 				0o600,
-			); err != nil {
-				t.Fatal(err)
-			}
+			))
 			d.start()
 			for _, word := range []string{"level=ERROR", "damaged", "dropped", "cannot"} {
 				if log := d.log(1 << 20); strings.Contains(log, word) {

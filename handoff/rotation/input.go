@@ -31,7 +31,8 @@ type Prepared struct {
 }
 
 // Typed is the answer to [Type]. With Pressed the client may have got the text;
-// without it nothing has happened, because of Reason.
+// without it nothing has happened, because of Reason. In the state Scheduled it
+// means that the client cannot be restarted now, because of Reason.
 type Typed struct {
 	ID      string
 	Prompt  bool // Prompt and Finish are those of the Type

@@ -222,6 +222,9 @@ func (in Typed) apply(m *Machine) {
 		back = Cleared
 	}
 	r := m.under(in.ID, state)
+	if r == nil && !in.Prompt {
+		r = m.under(in.ID, Scheduled)
+	}
 	switch {
 	case r == nil:
 		return

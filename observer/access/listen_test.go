@@ -24,9 +24,7 @@ import (
 func shortPath(t *testing.T) string {
 	t.Helper()
 	dir, err := os.MkdirTemp("/tmp", "sm")
-	if err != nil {
-		t.Fatal(err)
-	}
+	noErrors(t, err)
 	t.Cleanup(func() { _ = os.RemoveAll(dir) })
 	return filepath.Join(dir, "run", "sm.sock")
 }

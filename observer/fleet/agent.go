@@ -475,7 +475,7 @@ type Reported struct {
 	Hooked, Prompted, Asked transcript.Instant
 }
 
-// Present is the state of an agent that ends with its present session.
+// Present is the part of an agent's state that another session resets.
 type Present struct {
 	// Session is the key of the agent's present session, "" for none. Since is
 	// when that became known.

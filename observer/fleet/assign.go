@@ -207,7 +207,7 @@ func isLine(s string) bool {
 }
 
 // isAgent reports whether a text may be an agent's id: one word of at most 128
-// bytes, which is valid in a path and a URL.
+// bytes.
 func isAgent(id string) bool {
 	return id != "" && len(id) <= 128 &&
 		!strings.ContainsFunc(id, func(r rune) bool { return r <= ' ' || r == 0x7f })

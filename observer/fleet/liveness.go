@@ -307,8 +307,9 @@ type Location struct {
 	Name     string
 	Provider string
 	At       Place
-	// Fresh means that the client has recorded nothing since it started.
-	Fresh bool
+	// Replied is the time of the newest reply, or of the newest record in a
+	// session without figures; zero without a transcript.
+	Replied time.Time
 	// Reported means that a hook or status line has reported the agent's client.
 	Reported bool
 	// Open means that a client of Codex holds a lock on the session; Daemon
@@ -343,7 +344,7 @@ func (f *Fleet) Location(agent string) (s Location) {
 	}
 	if x != nil {
 		s.Path = x.Cursor.Path
-		s.Fresh = t.Active <= a.Begun
+		s.Replied = cmp.Or(t.Reading.At, t.Active).Time()
 	}
 	return s
 }

@@ -231,7 +231,7 @@ func Run(
 	index.watch.close()
 }
 
-// loop owns the follower; it waits only for all events together.
+// loop owns the follower. It blocks only in one select over all events.
 func (f *follower) loop(ctx context.Context) {
 	f.searchAll(true)
 	f.clients.readAll()
