@@ -100,7 +100,7 @@ func (r *installRig) want(want outcome, args ...string) {
 }
 
 const (
-	installedLine   = "~/.claude/settings.json: installed: takes effect in new sessions\n"
+	installedLine   = "~/.claude/settings.json: installed: takes effect at once, also in sessions that run\n"
 	uninstalledLine = "~/.claude/settings.json: uninstalled\n"
 	unchangedLine   = "~/.claude/settings.json: nothing to change\n"
 )

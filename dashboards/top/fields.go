@@ -29,7 +29,7 @@ transcript: {{.TranscriptPath}}
 model: {{.Model}}
 client version: {{.Version}}
 state: {{state . 9999}}
-notices: {{if not .Enabled}}off{{else if unreached .}}none, as no hook of its client was seen in this session; start it anew after sm install{{end}}
+notices: {{if not .Enabled}}off{{else if unreached .}}none, as no hook of its client was seen in this session; run sm install, and give it a prompt{{end}}
 context: {{if and .TokensUsed .UsedPercentage}}{{tokens .TokensUsed}} tokens{{else}}unknown until the next reply{{end}}
 pressure: {{with .Pressure}}{{percent .}}%, {{$.PressureLevel}}{{end}}
 compacts: {{with .ThresholdTokens}}{{compactsAt (value .) $.ThresholdSource}}{{end}}

@@ -13,7 +13,7 @@ import (
 // TestNoticesField checks that an agent at work that no notice can reach is marked.
 func TestNoticesField(t *testing.T) {
 	t.Parallel()
-	const none = "none, as no hook of its client was seen in this session; start it anew after sm install"
+	const none = "none, as no hook of its client was seen in this session; run sm install, and give it a prompt"
 	for more, want := range map[string]string{
 		`{}`: "",
 		`{"reachable": false, "hook_at": "2026-05-01T12:00:00Z"}`: none, // by a script
@@ -47,7 +47,7 @@ func TestMixedFleet(t *testing.T) {
 		{api.Sessions{Sessions: []api.Session{topSession("web", 1000, `{}`)}}, "", false},
 		{
 			api.Sessions{Sessions: []api.Session{topSession("web", 1000, `{}`), unreached}},
-			"No notices reach 1 of the agents at work: start them anew after sm install.",
+			"No notices reach 1 of the agents at work: run sm install, and give them a prompt.",
 			true,
 		},
 		{

@@ -57,7 +57,7 @@ func Notices(all *api.Sessions) string {
 	case n == 0:
 		return ""
 	}
-	return fmt.Sprintf("No notices reach %d of the agents at work: start them anew after sm install.", n)
+	return fmt.Sprintf("No notices reach %d of the agents at work: run sm install, and give them a prompt.", n)
 }
 
 // Resting reports whether a session is idle or quiet.

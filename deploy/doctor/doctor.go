@@ -31,7 +31,7 @@ const (
 )
 
 // HooksRemedy is the remedy for messages that wait for hooks.
-const HooksRemedy = "give a new Codex session its first prompt, else run sm install and start that session anew, or set delivery.type_texts"
+const HooksRemedy = "run sm install and give that session a prompt, or set delivery.type_texts"
 
 // A Finding is the result of one check.
 type Finding struct {

@@ -95,7 +95,7 @@ func (d *doctor) session(s *api.Session) {
 		add("", "no transcript yet")
 	}
 
-	const restart = "start that session anew if it is older than sm install, and "
+	const restart = "give that session a prompt if it had none since sm install, and "
 	trouble := restart + "look at /hooks in it"
 	if s.Client != "" && s.Client != clients.Claude {
 		trouble = restart + "see the check codex hooks"
@@ -122,9 +122,9 @@ func (d *doctor) session(s *api.Session) {
 
 	if d.watching {
 		causes = []string{"known from transcripts alone, as no hook was ever called"}
-		remedy = "run sm install, and start them anew"
+		remedy = "run sm install, and give them a prompt"
 		if d.hooked {
-			remedy = "start them anew, as hooks take effect in new sessions"
+			remedy = "give them a prompt, or start them anew"
 		}
 	}
 

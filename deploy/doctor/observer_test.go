@@ -91,7 +91,7 @@ func TestSession(t *testing.T) {
 		return &at
 	}
 	tokens := int64(61000)
-	const anew = "start that session anew if it is older than sm install, and "
+	const anew = "give that session a prompt if it had none since sm install, and "
 	for _, tt := range []struct {
 		change func(s *api.Session)
 		text   string
@@ -185,10 +185,10 @@ func TestGrouped(t *testing.T) {
 	d.ok("tmux", "tmux 3.5a")
 	const alone = "known from transcripts alone, as no hook was ever called"
 	want := []Finding{
-		{"sessions", Noted, "2 sessions: " + alone, "run sm install, and start them anew", ""},
+		{"sessions", Noted, "2 sessions: " + alone, "run sm install, and give them a prompt", ""},
 		{
 			"session later", Noted, "no transcript yet, status line never, hook never",
-			"start them anew, as hooks take effect in new sessions", alone,
+			"give them a prompt, or start them anew", alone,
 		},
 		{"session c", Healthy, "no transcript yet, hook 0s ago", "", "all is well"},
 		two[0],

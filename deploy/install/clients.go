@@ -38,7 +38,7 @@ func Claude() Client {
 		},
 		more:   true,
 		update: "run claude update",
-		done:   "installed: takes effect in new sessions",
+		done:   "installed: takes effect at once, also in sessions that run",
 	}
 }
 

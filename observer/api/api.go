@@ -301,7 +301,7 @@ const NotWarnedNotice = "Watching only: agents get no notices. sm install adds t
 
 // NoneReachable is the error for messages and reminders while NotWarned is
 // true.
-const NoneReachable = "no agent can be reached: run sm install, and start the agents anew"
+const NoneReachable = "no agent can be reached: run sm install, and give an agent a prompt"
 
 // RateLimits are how far an account has used its limits, each null while unknown.
 type RateLimits struct {
