@@ -33,8 +33,8 @@ func (c *core) act(actions []alerts.Action, now time.Time) {
 				c.engine.Skipped(c.takeBack(x.Agent, sayings+id+"/", now))
 			}
 		case alerts.Opened:
-			if x.Cause == alerts.CauseCompaction { // the agent may hand over again
-				c.rotate(rotation.Compacted{Agent: x.Agent})
+			if x.Cause == alerts.CauseCompaction || x.Cause == alerts.CauseRewind {
+				c.rotate(rotation.Compacted{Agent: x.Agent, At: now})
 			}
 			c.takeBack(x.Agent, handoffRef, now) // about the context that is over
 			c.agents.curve(x.Agent, now).Cycle(&x)

@@ -74,8 +74,11 @@ type Gone struct {
 	At    time.Time
 }
 
-// Compacted means that an agent's context was compacted.
-type Compacted struct{ Agent string }
+// Compacted means that an agent's context was compacted or rewound.
+type Compacted struct {
+	Agent string
+	At    time.Time
+}
 
 // First is the first context size of a session.
 type First struct {

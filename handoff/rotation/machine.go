@@ -324,8 +324,12 @@ func (in First) apply(m *Machine) {
 	}
 }
 
-// apply permits the agent to hand over again, since its context has room.
+// apply permits the agent to hand over again, since its context has room. An
+// automatic rotation that has not begun is not needed any more.
 func (in Compacted) apply(m *Machine) {
+	if r := m.open[in.Agent]; r != nil && r.State == Scheduled && r.Auto() {
+		m.end(r, Cancelled, ReasonCompacted, in.At)
+	}
 	if s := m.agents[in.Agent]; s != nil && s.Futile {
 		m.agent(in.Agent).Futile = false
 	}

@@ -88,6 +88,7 @@ const (
 	ReasonNotPlain    = "name_not_plain"     // the document has no name that may be typed
 	ReasonSlow        = "document_slow"      // the document could not be read in time
 	ReasonReplaced    = "replaced"           // by a later call of the agent
+	ReasonCompacted   = "compacted"          // the agent's context has room again
 	ReasonSession     = "session_changed"    // the agent has changed to another session by itself
 	ReasonExpired     = "expired"            // the agent's turn has not ended for a day
 	ReasonBusy        = "busy"               // the agent works again; retried after its turn

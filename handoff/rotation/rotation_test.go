@@ -110,6 +110,9 @@ func input(m *Machine, now time.Time, line string) string {
 			r.Agent = words[1]
 			r.Session = words[2]
 		}
+		if has("auto") {
+			r.Path = ""
+		}
 		_, effects, err = m.Schedule(r, now)
 	case "cancel":
 		_, effects, err = m.Cancel(words[0], now)
@@ -173,7 +176,7 @@ func input(m *Machine, now time.Time, line string) string {
 	case "first":
 		effects = m.Step(First{"a", words[0], has("high")})
 	case "compacted":
-		effects = m.Step(Compacted{"a"})
+		effects = m.Step(Compacted{"a", now})
 	case "tick":
 		effects = m.Tick(now)
 	case "kill":
