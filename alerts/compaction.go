@@ -136,8 +136,8 @@ func (e *Engine) triggerOf(a *AgentState, o *Event) Trigger {
 	return o.Trigger
 }
 
-// shrunk reports whether a reading shows a compaction of which no sign has
-// arrived yet: it was made after the compaction began, and it is smaller than
+// shrunk reports whether a reading shows a compaction before any sign of it has
+// arrived: the reading was made after the compaction began, and it is smaller than
 // the last reading by more than two percentage points, the error of rounded
 // percentages. Any other reading from the transcript shows that the client
 // continued without compacting.

@@ -72,8 +72,8 @@ func alphanumeric(r rune) bool {
 	return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9'
 }
 
-// shorten cuts a name to at most most bytes, of which the last 17 are a hash of
-// whole.
+// shorten cuts a name to at most most bytes. The last 17 bytes are then a hash
+// of whole.
 func shorten(name, whole string, most int) string {
 	if len(name) <= most {
 		return name

@@ -92,7 +92,7 @@ type typingState struct {
 // run is the state of one `sm run`, as reported by its polls.
 type run struct {
 	polled time.Time // time of its last poll
-	since  time.Time // when it started, or the observer did
+	since  time.Time // its first poll; the start of an observer that may be younger
 	closed bool      // the run has closed that poll
 	can    bool      // able to restart its client
 	// polls counts the polls, so that the end of one does not end a later one.

@@ -286,8 +286,8 @@ type Sessions struct {
 	Today      Today      `json:"today"`
 	// Others counts the omitted sessions if only recent ones were requested.
 	Others int `json:"others,omitempty"`
-	// Hosts counts the machines in a view of several, and Down has the names of
-	// those whose observer does not answer. An observer sets neither.
+	// Hosts counts the machines in a view of several, and Down names the
+	// machines without an answering observer. An observer sets neither.
 	Hosts int      `json:"-"`
 	Down  []string `json:"-"`
 	// Demo means that all agents are simulated: the observer runs with --demo.

@@ -102,6 +102,7 @@ func (f *Fleet) Threads(now time.Time) (updates []Update) {
 			o.Project = x.Session.CWD
 		}
 		a := f.signal(id, o)
+		// No hook may have named the client yet.
 		for _, client := range f.options.Clients {
 			if client.Threads {
 				a.Client = client.Client

@@ -15,7 +15,7 @@ type common struct {
 	copied bool               // in the owner it refers to another original
 	logs   int                // number of transcripts that have it
 	last   *log               // the last transcript that was counted
-	ends   int                // number of transcripts of which it is the newest reading
+	ends   int                // number of transcripts with it as the newest reading
 	ender  *log               // the first of these transcripts
 }
 

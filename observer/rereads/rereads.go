@@ -17,8 +17,8 @@ import (
 )
 
 const (
-	// maxFiles is the maximum number of files, maxLength that of characters of
-	// a name, of which the end is used.
+	// maxFiles is the maximum number of files, and maxLength the maximum number
+	// of characters of a name. A longer name is cut at its beginning.
 	maxFiles, maxLength = 5, 60
 )
 

@@ -193,8 +193,8 @@ func (t *tailer) look(ctx context.Context, buf []byte) (reread bool) {
 	return false
 }
 
-// startTail starts nxadm/tail at the cursor, but not during a long line, a part
-// of which the tail would keep in memory.
+// startTail starts nxadm/tail at the cursor, but not during a long line: the
+// tail would keep a part of the line in memory.
 func (t *tailer) startTail(ctx context.Context) {
 	l := t.lookers
 	if t.alone || t.cursor.Size-t.cursor.Offset > farBytes || l.eventsLost.Load() {

@@ -24,8 +24,8 @@ const (
 )
 
 // Thread returns the id of the thread in the name of its transcript; ok is
-// false for other names. A later file of a rewound thread has two ids, of which
-// the first is the thread's.
+// false for other names. A later file of a rewound thread has two ids; the first
+// one is the thread's.
 func Thread(path string) (id string, ok bool) {
 	name, ok := strings.CutPrefix(filepath.Base(path), prefix)
 	if !ok {
